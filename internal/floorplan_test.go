@@ -106,7 +106,7 @@ var plan = []struct {
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
 	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
-	{"internal/agent/claude/streamjson", "internal/text/strictjson", "it reads and writes lines, and starts nothing"},
+	{"internal/agent/claude/streamjson", "internal/agent/claude/tools internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/codex/hooklist", "", "it asks a program"},
@@ -149,7 +149,7 @@ var plan = []struct {
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
-	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/inbox internal/host/optin internal/host/process", "it runs programs; who sent a message, and whether to believe it, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
@@ -159,6 +159,7 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 	{"internal/host/transcript", "internal/agent/claude internal/agent/claude/streamjson internal/hook", "it reads what the client wrote down; what follows from it, others know"},
+	{"internal/host/pullrequest", "internal/api internal/host/optin", "it reads what a command printed, and asks gh; which session that is of, others know"},
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 

@@ -28,7 +28,7 @@ type terminal struct {
 // command is assent, as its owner runs it.
 func (x *terminal) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(rig.Program("assent"), append(args, "--state-dir", x.State)...)
-	cmd.Env = append([]string{"HOME=" + x.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "ANTHROPIC_API_KEY=sk-ant-dummy-00000000000000000000000000000000"}, claude.Loopback(x.Model.URL())...)
+	cmd.Env = append([]string{"HOME=" + x.home, "PATH=" + filepath.Join(x.home, "bin") + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "ANTHROPIC_API_KEY=sk-ant-dummy-00000000000000000000000000000000"}, claude.Loopback(x.Model.URL())...)
 	return cmd
 }
 
@@ -76,10 +76,10 @@ func (x *terminal) open(args ...string) *screen.Terminal {
 	return term
 }
 
-// A terminal is paired and accepted; it starts an agent, whose request is answered; it is killed with its broker in
-// between, and cancelled in the end.
-func TestAgentIsStartedFromATerminal(t *testing.T) {
-	t.Parallel()
+// newTerminal pairs a terminal that its own host accepts; serve starts that. more is added to the entry of the one
+// agent, coder, in agents.yaml.
+func newTerminal(t *testing.T, more ...string) *terminal {
+	t.Helper()
 	a := rig.NewAgent(t)
 	x := &terminal{&host{Agent: a, home: a.Config.Home(), state: a.State, work: a.Config.Work()}}
 	for _, dir := range []string{x.home, x.work, filepath.Join(x.home, ".config", "assent")} {
@@ -87,7 +87,6 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-
 	pairing := x.command("agent", "key")
 	said := filepath.Join(a.Dir, "key.err")
 	f, err := os.Create(said)
@@ -107,9 +106,15 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 		t.Fatalf("%v: %s", err, b)
 	}
 	x.write(filepath.Join(x.home, ".config", "assent", "agents.yaml"), strings.Join([]string{
-		"accept: [" + strings.TrimSpace(accept.String()) + "]", "agents:", "  coder:", "    project: " + x.work, "    executor: {kind: claude, cli: " + a.Config.Program + "}", "",
+		"accept: [" + strings.TrimSpace(accept.String()) + "]", "agents:", "  coder:", "    project: " + x.work, "    executor: {kind: claude, cli: " + a.Config.Program + "}",
+		strings.Join(more, "\n"), "",
 	}, "\n"))
+	return x
+}
 
+// serve starts the host, and waits until its agent is there.
+func (x *terminal) serve() {
+	x.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	serve := x.command("agent", "serve", "--name", "box")
 	serve = exec.CommandContext(ctx, serve.Path, serve.Args[1:]...)
@@ -117,21 +122,34 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 	log := &strings.Builder{}
 	serve.Stderr = log
 	if err := serve.Start(); err != nil {
-		t.Fatal(err)
+		x.T.Fatal(err)
 	}
-	t.Cleanup(func() {
+	x.T.Cleanup(func() {
 		cancel()
 		_ = serve.Wait()
-		if t.Failed() {
-			t.Logf("the host said:\n%s", log)
+		if x.T.Failed() {
+			x.T.Logf("the host said:\n%s", log)
 		}
 		x.killAgents()
 	})
-	agent := func() (list []api.Agent) {
-		a.Get("/v1/agents", &list)
-		return list
-	}
-	rig.Eventually(t, time.Minute, "the agent is there", func() bool { l := agent(); return len(l) == 1 && l[0].Status == api.AgentIdle })
+	rig.Eventually(x.T, time.Minute, "the agent is there", func() bool {
+		l := x.agents()
+		return len(l) == 1 && l[0].Status == api.AgentIdle
+	})
+}
+
+func (x *terminal) agents() (list []api.Agent) {
+	x.Get("/v1/agents", &list)
+	return list
+}
+
+// A terminal is paired and accepted; it starts an agent, whose request is answered; it is killed with its broker in
+// between, and cancelled in the end.
+func TestAgentIsStartedFromATerminal(t *testing.T) {
+	t.Parallel()
+	x := newTerminal(t)
+	x.serve()
+	a := x.Agent
 
 	first := x.says("start", "coder", modelserver.Prompt([]modelserver.Use{a.Touch("made")}))
 	r := a.WaitPending(1)[0]
@@ -145,12 +163,12 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	rig.Eventually(t, time.Minute, "the agent is idle again", func() bool {
-		l := agent()
+		l := x.agents()
 		return len(l) == 1 && l[0].Status == api.AgentIdle && len(l[0].Sessions) == 1
 	})
 	second := x.says("prompt", first.SessionID[:8], modelserver.Prompt([]modelserver.Use{a.Touch("never")}))
 	a.WaitPending(1)
-	rig.Eventually(t, time.Minute, "the agent is busy", func() bool { l := agent(); return len(l) == 1 && l[0].Status == api.AgentBusy })
+	rig.Eventually(t, time.Minute, "the agent is busy", func() bool { l := x.agents(); return len(l) == 1 && l[0].Status == api.AgentBusy })
 	x.untilIs(x.says("cancel", first.SessionID[:8]), hook.MessageEnded)
 	if m := x.untilIs(second, hook.MessageEnded); m.Outcome != hook.OutcomeCancelled || a.Exists("never") {
 		t.Errorf("%+v", m)

@@ -4,8 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
 
 	"assent/e2e/rig"
+	"assent/internal/api"
 	"assent/internal/outlet/notify/notifytest"
 )
 
@@ -69,6 +73,43 @@ func TestPhoneRings(t *testing.T) {
 	h.Wait()
 	if said := d.Out.Tail(1 << 20); strings.Contains(said, "/send/") {
 		t.Errorf("the log shows an endpoint:\n%s", said)
+	}
+}
+
+// TestPhoneRingsForAHostsAgent: a session whose budget is over rings, and leads to its session; nothing else travels.
+func TestPhoneRingsForAHostsAgent(t *testing.T) {
+	t.Parallel()
+	v, allow := rig.Vendor(t)
+	d := rig.NewDaemon(t, allow)
+	d.Start()
+	d.PairBare("operate").Subscribe(v)
+	base, _ := d.Owner()
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+base[len("http"):]+"/v1/host/ws", http.Header{"Authorization": {"Bearer " + d.CreateToken("host", "box")}})
+	if err != nil {
+		t.Fatalf("%v (%v)", err, res)
+	}
+	defer conn.Close()
+	const session = "25e5a0e9-68a9-4a0b-8f34-1d0e8a1b2c3d"
+	event := api.AgentEvent{SessionID: session, Agent: "coder", Kind: api.AgentBlocked, Message: "secret words", Error: &api.AgentError{Code: "BUDGET"}, Timestamp: time.Now()}
+	for _, f := range []api.HostFrame{
+		{Type: api.HostHello, Host: "box", Version: "test", Agents: []api.Agent{{Name: "coder", Status: api.AgentIdle}}},
+		{Type: api.HostEvent, ID: "e1", Event: &event}, {Type: api.HostEvent, ID: "e1", Event: &event}, // the first answer was lost
+	} {
+		if err := conn.WriteJSON(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m := rig.Arrived(t, v, 1); m.Type != "blocked" || m.Waits != "budget" || m.SessionID != session || m.Session != "" {
+		t.Errorf("%+v", m)
+	}
+	d.Hook(rig.Bash("s1", "echo hello"))
+	if m := rig.Arrived(t, v, 2); m.Type != "asked" {
+		t.Errorf("%+v", m)
+	}
+	for _, g := range v.Got() {
+		if strings.Contains(string(g.Plain), "secret") {
+			t.Errorf("%s", g.Plain)
+		}
 	}
 }
 

@@ -44,6 +44,8 @@ func TestWorkerShowsWhatAMessageHolds(t *testing.T) {
 		{"it waits for long", `{"type":"waits","requestId":"r1","waiting":1,"waits":"question"}`, "A question is waiting, for 10 minutes now", "Tap to look at it"},
 		{"an agent has finished", `{"type":"finished","waiting":0,"project":"shop"}`, "An agent has finished", "shop"},
 		{"Claude is done, to who may not write", `{"type":"finished","waiting":0,"session":"shop"}`, "An agent has finished", "In shop"},
+		{"an agent has spent its budget", `{"type":"blocked","waits":"budget","waiting":0,"sessionId":"s1"}`, "An agent has spent its budget", "Tap to look at it"},
+		{"an agent has worked for its time", `{"type":"blocked","waits":"time","waiting":0,"session":"coder"}`, "An agent has worked for its time", "In coder"},
 		{"everything is stopped", `{"type":"halted","waiting":0,"halt":"stop","by":"phone"}`, "Everything is stopped by phone", "Rules and grants are suspended"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -37,6 +38,20 @@ func (s *Server) followBlocked() {
 		for i := range b.Changes {
 			s.blocked(&b.Changes[i].View)
 		}
+	}
+}
+
+// ringOf has devices told of a session of a host's agent that has to be allowed more, or whose turn failed without its
+// hooks knowing. What waits here, and what they know, rings by itself.
+func (s *Server) ringOf(e *api.AgentEvent) {
+	if s.cfg.Push == nil || e.Error == nil {
+		return
+	}
+	switch code := e.Error.Code; {
+	case e.Kind == api.AgentBlocked && (code == "BUDGET" || code == "TIMEOUT"):
+		s.cfg.Push.Blocked(e.SessionID, e.Agent, code == "TIMEOUT", e.Timestamp)
+	case e.Kind == api.AgentFailed && slices.Contains([]string{"EXIT", "INTERRUPTED", "LOST", "MAX_TURNS", "REFUSED"}, code):
+		s.cfg.Push.Failed(e.SessionID, e.Agent, e.Timestamp)
 	}
 }
 

@@ -68,6 +68,8 @@ async function ring(m: PushMessage | undefined): Promise<void> {
       return show(`finished ${m.sessionId ?? m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFinished(m.agent) : ringing.finished, where(m, "", ""), session(m));
     case "failed":
       return show(`failed ${m.sessionId ?? m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFailed(m.agent) : ringing.failed, where(m, "", ""), session(m));
+    case "blocked":
+      return show(`blocked ${m.sessionId ?? ""}`, ringing.asked[m.waits ?? "budget"] ?? ringing.asked.budget, where(m), session(m), true);
     case "halted":
       return show("halted", ringing.halted[m.halt ?? "stop"](m.by ?? ""), ringing.haltedWhy[m.halt ?? "stop"], {}, true);
     case "many":

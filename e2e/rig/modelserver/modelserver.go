@@ -90,7 +90,16 @@ type Server struct {
 	calls   []Call        // guarded by mu
 	slim    bool          // guarded by mu
 	refused []string      // guarded by mu
+	words   string        // guarded by mu; see On
+	turns   [][]Use       // guarded by mu
 	changed chan struct{} // guarded by mu; closed and replaced at every change
+}
+
+// On has the model take these turns at a prompt that holds words and no script, because the test does not write it.
+func (s *Server) On(words string, turns ...[]Use) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.words, s.turns = words, turns
 }
 
 // Start listens on a free loopback port. scripts are the ones TOOL= may name; nil is none.

@@ -174,6 +174,12 @@ func (s *Server) script(r request) (at int, turns [][]Use, problem string) {
 			}
 			return i, turns, ""
 		}
+		s.mu.Lock()
+		words, turns := s.words, s.turns
+		s.mu.Unlock()
+		if words != "" && strings.Contains(text, words) {
+			return i, turns, ""
+		}
 	}
 	if turns, ok := s.scripts[""]; ok {
 		return s.first(r), turns, ""

@@ -8,6 +8,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/host/gitrepo"
 	"assent/internal/host/optin"
 )
 
@@ -33,9 +34,9 @@ func (h *Host) Agents() []api.Agent {
 	for _, a := range file.Agents {
 		agent := api.Agent{
 			Name: a.Name, Description: a.Description, Tags: a.Tags, Status: api.AgentIdle,
-			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI},
-			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project},
-			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions},
+			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI, Version: h.versionLocked(a)},
+			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project, Repo: gitrepo.Name(h.repos.Find(a.Project).Remote)},
+			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions, AutoPR: a.AutoPR},
 			Worktree: a.Worktree,
 		}
 		var busyAt time.Time
@@ -57,9 +58,6 @@ func (h *Host) Agents() []api.Agent {
 					busyAt, agent.ActiveSessionID = m.at, s.meta.Session
 				}
 			}
-			if s.version != "" {
-				agent.Executor.Version = s.version
-			}
 			agent.Sessions = append(agent.Sessions, one)
 		}
 		slices.SortFunc(over, func(x, y api.AgentSession) int { return y.Turn.At.Compare(x.Turn.At) })
@@ -79,7 +77,7 @@ func (s *session) stands(a optin.Agent) api.AgentSession {
 		SessionID: s.meta.Session, Status: api.AgentIdle, StartedAt: s.meta.MadeAt, CostUSD: s.cost(),
 		BudgetUSD: budget, TimeoutSeconds: int64(timeout / time.Second),
 		ActiveSeconds: int64(s.active.Truncate(activeStep) / time.Second),
-		Worktree:      s.meta.Worktree != "",
+		Worktree:      s.meta.Worktree != "", PR: s.pr,
 	}
 	if m := s.lastTurn(); m != nil {
 		one.Turn = &api.AgentTurn{Message: m.ID, Outcome: m.outcome, Code: m.code, Why: clip(m.why, maxWhy), CostUSD: m.cost, At: m.at}

@@ -3,6 +3,7 @@ package executor
 import (
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -17,13 +18,18 @@ type Order struct {
 	// BudgetUSD and Timeout lower the ceilings of the session; 0: those of the agent.
 	BudgetUSD float64       `json:"budgetUsd,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"`
-	ExpiresAt time.Time     `json:"expiresAt"`
+	// AutoPR asks for a pull request once the turn has ended well.
+	AutoPR    bool      `json:"autoPr,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	// Own says that this host gives the order to itself: the broker has no message of it.
+	Own bool `json:"own,omitempty"`
 }
 
 // state is how far a message is here.
 //
 //	claimed -> confirmed -> written -> started -> ended
 //	claimed -> dropped
+//	confirmed at once, of an order of the host's own
 //	written -> lost -> started (the receipt came late)
 //	written -> confirmed (its process ended, and the transcript shows that it never arrived)
 type state string
@@ -48,9 +54,10 @@ type message struct {
 	code    string // of an outcome that is not hook.OutcomeCompleted
 	why     string
 	result  string
-	output  string  // what the agent said in the turn, where that is more than the result
-	cost    float64 // of the session, at its end
-	command string  // of a handover
+	output  string       // what the agent said in the turn, where that is more than the result
+	cost    float64      // of the session, at its end
+	command string       // of a handover
+	pr      *api.AgentPR // that the session had opened by its end
 	cancels int
 	tries   int // processes that it was written to
 	acked   map[string]bool
@@ -65,7 +72,9 @@ type book struct {
 	version  string     // of the client, as it said last
 	offset   int64
 	active   time.Duration
-	handed   bool // to a terminal, and no message of kind resume came since
+	handed   bool         // to a terminal, and no message of kind resume came since
+	opening  []string     // calls that may open a pull request, the newest last
+	pr       *api.AgentPR // that it opened last
 
 	spent float64 // by the processes that have ended
 	base  float64 // what the process that runs said at its beginning that it had spent: the figure goes on
@@ -98,6 +107,7 @@ func (b *book) apply(e entry) {
 		b.costs(*e.Cost, e.Base)
 	}
 	b.unmetered = e.Unmetered
+	b.pull(e)
 	if e.Acked != "" {
 		for _, m := range b.messages {
 			if frameOf(e.Acked, m.ID) {
@@ -107,7 +117,11 @@ func (b *book) apply(e entry) {
 	}
 	switch {
 	case e.Order != nil && b.find(e.Order.ID) == nil: // one of an id
-		b.messages = append(b.messages, &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}})
+		m := &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}}
+		if m.Own {
+			m.state = confirmed
+		}
+		b.messages = append(b.messages, m)
 	case e.Message != "":
 		if m := b.find(e.Message); m != nil {
 			b.step(m, e)
@@ -141,7 +155,7 @@ func (b *book) step(m *message, e entry) {
 			m.began = e.At
 		}
 	case ended, lost:
-		m.outcome, m.code, m.why, m.result, m.output, m.cost = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost()
+		m.outcome, m.code, m.why, m.result, m.output, m.cost, m.pr = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost(), b.pr
 	}
 }
 

@@ -186,6 +186,9 @@ func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64,
 	case o.Timeout > agent.Timeout:
 		return agent, 0, fmt.Sprintf("timeoutSeconds %g is above the ceiling of %s, %g", o.Timeout.Seconds(), agent.Name, agent.Timeout.Seconds())
 	}
+	if o.AutoPR && !agent.AutoPR {
+		return agent, 0, "autoPr: the owner of this host lets no pull request be asked for that way from " + agent.Name
+	}
 	var said bounds
 	if s != nil {
 		said = s.said()

@@ -12,9 +12,9 @@
 //
 // # Concurrency
 //
-// Run, in its caller's goroutine, does all the work; no other goroutine is started. All methods may be
-// called from any goroutine. One mutex guards the state. The look at a project, which may take seconds, is
-// without it.
+// Run, in its caller's goroutine, does all the work; what is asked of git, of gh, and of the
+// agents' programs while nothing of them runs, is asked in goroutines that end before Run does. All methods may be called from any goroutine. One mutex guards the state. The look at a
+// project, which may take seconds, is without it.
 package executor
 
 import (
@@ -36,6 +36,7 @@ import (
 	"assent/internal/agent/claude/streamjson"
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/host/gitrepo"
 	"assent/internal/host/optin"
 )
 
@@ -54,7 +55,7 @@ const (
 // ErrRuns says that another host works on the same directory.
 var ErrRuns = errors.New("another assent agent serve works there")
 
-// Config is what a Host needs. All members but Version, Changed and Logf are required.
+// Config is what a Host needs. All members but Version, Ask, Changed and Logf are required.
 type Config struct {
 	Dir     string   // of the sessions; made if it is not there
 	Home    string   // of the person
@@ -62,6 +63,8 @@ type Config struct {
 	Environ []string // of the host, of which agents get a part
 	File    func() (optin.File, error)
 	Look    func(context.Context, optin.Agent) []optin.Finding
+	// Ask returns the version of an agent's program, "" where that cannot be known; nil: it is said once it runs.
+	Ask func(context.Context, optin.Agent) string
 	// Settings is the text of settings with the hooks that are not installed; nil: all are.
 	Settings func(optin.Agent) ([]byte, error)
 	// MCP is the text of the configuration that makes assent mcp the agent's prompt tool.
@@ -90,6 +93,12 @@ type Host struct {
 	scopes   string                   // guarded by mu; findScopes, before the last start
 	timeouts map[string]time.Duration // guarded by mu; of the agents, as their file said last
 	halted   bool                     // guarded by mu; everything is stopped, as the broker said last
+	asking   bool                     // guarded by mu; gh is being asked
+	programs map[string]program       // guarded by mu; by the agent's name
+	unasked  []optin.Agent            // guarded by mu; whose program is to be asked for its version
+	repos    gitrepo.Cache
+
+	beside sync.WaitGroup // goroutines of Run
 }
 
 // Open takes up what is in the directory: sessions of an earlier host, with their agents if they still run.
@@ -178,6 +187,7 @@ func (h *Host) Close() error {
 
 // Run works until ctx ends. The agents go on.
 func (h *Host) Run(ctx context.Context) {
+	defer h.beside.Wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -212,6 +222,9 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 		}
 		h.consider(ctx, o)
 	}
+	h.verify(ctx)
+	h.pullRequests(ctx, time.Now())
+	h.askVersions(ctx)
 	return busy
 }
 

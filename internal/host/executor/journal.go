@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"assent/internal/api"
 )
 
 // maxJournal bounds the journal of one session, in bytes. When it is full the session takes nothing more.
@@ -28,6 +30,9 @@ type entry struct {
 	Output  string `json:"output,omitempty"`  // what the agent said in the turn, where that is more than Result
 	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
+	// Opening is the call of a command that may open a pull request, PR one that was opened.
+	Opening string       `json:"opening,omitempty"`
+	PR      *api.AgentPR `json:"pr,omitempty"`
 	// Acked is a frame that the broker has; of a claim, with the Message and the State that follow.
 	Acked string `json:"acked,omitempty"`
 	// Base says that Cost is what the process begins with. Unmetered are the calls of the model since it said

@@ -56,6 +56,8 @@ type session struct {
 	other       string // who else writes to the session, for people
 	waiting     bool   // the client says that it waits for a person
 	output      string // what it said in the turn that runs
+	unsure      string // the pull request that gh is to be asked about
+	looked      string // the message after which it was looked whether a pull request is to be asked for
 	meter
 }
 
@@ -140,6 +142,7 @@ func openSession(h *Host, id string) (*session, error) {
 	for _, m := range s.messages {
 		s.known = s.known || !m.began.IsZero()
 	}
+	s.unsure = s.untold()
 	return s, nil
 }
 

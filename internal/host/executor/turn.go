@@ -27,6 +27,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 	switch e.Kind {
 	case streamjson.Init:
 		s.version = clip(e.Version, maxVersion)
+		s.h.runs(s.meta.Agent, s.version)
 		s.mode(now, e.Mode)
 	case streamjson.Mode:
 		s.mode(now, e.Mode)
@@ -48,6 +49,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 		}
 	case streamjson.Says:
 		s.called(e.Call)
+		s.opens(now, e.Commands)
 		if e.Text != "" && !e.Within && s.turn() != nil {
 			if s.output != "" {
 				s.output += "\n\n"
@@ -55,6 +57,8 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 			s.output = clip(s.output+e.Text, maxResult)
 		}
 		s.h.progress(now, s, e)
+	case streamjson.Did:
+		s.opened(now, e.Results)
 	case streamjson.Result:
 		s.result(now, e)
 	}
@@ -144,7 +148,7 @@ func (s *session) frames() []api.HostFrame {
 	var all []api.HostFrame
 	for _, m := range s.messages {
 		add := func(what string, f api.HostFrame) {
-			if f.ID = frameID(m.ID, what); !m.acked[f.ID] {
+			if f.ID = frameID(m.ID, what); !m.acked[f.ID] && !m.Own {
 				f.Message, f.Why = m.ID, why(m.why, f.Why)
 				all = append(all, f)
 			}
@@ -163,7 +167,7 @@ func (s *session) frames() []api.HostFrame {
 				e.Message = clip(m.why, maxWhy)
 				e.Error = &api.AgentError{Message: e.Message, Code: m.code}
 			case api.AgentCompleted:
-				e.Message, e.Result = clip(m.why, maxWhy), m.result
+				e.Message, e.Result, e.PR = clip(m.why, maxWhy), m.result, m.pr
 			case api.AgentFailed:
 				e.Error = &api.AgentError{Message: clip(m.why, maxWhy), Code: m.code}
 			}
@@ -188,7 +192,9 @@ func (s *session) frames() []api.HostFrame {
 				tell("said", api.AgentOutput)
 			}
 			if m.outcome == hook.OutcomeCompleted {
-				tell("over", api.AgentCompleted)
+				if !s.unverified(m.pr) {
+					tell("over", api.AgentCompleted)
+				}
 			} else {
 				tell("over", api.AgentFailed)
 			}

@@ -110,6 +110,34 @@ func value(raw string) string {
 	return string(v[:keep])
 }
 
+// Name returns what a remote's address calls the repository, such as filipexyz/notif; "" where it is the address of no
+// host, or holds no owner and name.
+func Name(remote string) string {
+	scheme, path, ok := strings.Cut(remote, "://")
+	switch {
+	case scheme == "file":
+		return ""
+	case ok:
+		_, path, ok = strings.Cut(path, "/")
+	default:
+		_, path, ok = strings.Cut(remote, ":") // user@host:path
+	}
+	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	words := strings.Split(path, "/")
+	if !ok || len(path) > maxName || len(words) < 2 {
+		return ""
+	}
+	for _, w := range words {
+		if strings.Trim(w, ".") == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
+			return ""
+		}
+	}
+	return path
+}
+
+// maxName bounds what Name returns, in bytes.
+const maxName = 200
+
 // StripCredentials removes from a remote's URL whatever could be a secret: the user and the
 // password (for ssh the password only, the user is part of the address there), the query and
 // the fragment. A URL that cannot be taken apart with certainty becomes empty.

@@ -37,6 +37,31 @@ func TestRemoteURL(t *testing.T) {
 	}
 }
 
+func TestName(t *testing.T) {
+	for remote, want := range map[string]string{
+		"https://github.com/filipexyz/notif.git":       "filipexyz/notif",
+		"https://github.com/filipexyz/notif/":          "filipexyz/notif",
+		"git@github.com:filipexyz/notif.git":           "filipexyz/notif",
+		"ssh://git@example.com:2222/group/sub/app.git": "group/sub/app",
+		"box:o/r":                            "o/r",
+		"https://example.com/app.git":        "",
+		"git@example.com:app.git":            "",
+		"/srv/git/o/r.git":                   "",
+		"../o/r":                             "",
+		"file:///srv/git/o/r":                "",
+		"https://example.com/o/../r":         "",
+		"https://example.com/o/a b":          "",
+		"https://example.com/o/r?x=1":        "",
+		"https://example.com":                "",
+		"":                                   "",
+		"git@x:" + strings.Repeat("a/", 200): "",
+	} {
+		if got := Name(remote); got != want {
+			t.Errorf("%q: %q, want %q", remote, got, want)
+		}
+	}
+}
+
 func TestStripCredentials(t *testing.T) {
 	cases := []struct{ url, want string }{
 		{"", ""},

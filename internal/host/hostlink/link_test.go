@@ -89,7 +89,6 @@ func TestVerify(t *testing.T) {
 	for want, change := range map[string]func(*hook.Message){
 		"a day ahead": func(m *hook.Message) { m.ExpiresAt = time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339) },
 		"no time":     func(m *hook.Message) { m.ExpiresAt = "tomorrow" },
-		"autoPr":      func(m *hook.Message) { m.Options = &hook.MessageOptions{AutoPR: true} },
 		"none":        func(m *hook.Message) { m.Options = &hook.MessageOptions{BudgetUSD: -1} },
 	} {
 		m := message()

@@ -35,13 +35,10 @@ func verify(m hook.Message, accept []string) (o executor.Order, why string) {
 	}
 	o = executor.Order{ID: m.ID, Agent: m.Agent, Session: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, By: auth.Thumbprint(*m.PublicKey), ExpiresAt: at}
 	if p := m.Options; p != nil {
-		switch {
-		case p.AutoPR:
-			return o, "no agent of this host may be asked for a pull request with autoPr; ask for it in the prompt"
-		case !(p.BudgetUSD >= 0) || p.TimeoutSeconds < 0 || p.TimeoutSeconds > int64(maxTimeout/time.Second):
+		if !(p.BudgetUSD >= 0) || p.TimeoutSeconds < 0 || p.TimeoutSeconds > int64(maxTimeout/time.Second) {
 			return o, fmt.Sprintf("its options are none: budgetUsd %g, timeoutSeconds %d", p.BudgetUSD, p.TimeoutSeconds)
 		}
-		o.BudgetUSD, o.Timeout = p.BudgetUSD, time.Duration(p.TimeoutSeconds)*time.Second
+		o.BudgetUSD, o.Timeout, o.AutoPR = p.BudgetUSD, time.Duration(p.TimeoutSeconds)*time.Second, p.AutoPR
 	}
 	return o, ""
 }

@@ -17,7 +17,7 @@ import (
 
 // Finding is what a look at one agent found out. With Refused it is not started.
 type Finding struct {
-	Name    string // project, settings, accepted, mode, program
+	Name    string // project, accepted, mode, program, autoPr
 	Refused bool
 	Warning bool // it is started; somebody should know
 	Detail  string
@@ -47,7 +47,23 @@ func (s Surroundings) Look(ctx context.Context, a Agent) []Finding {
 	if !Startable(project) {
 		return append(project, s.lookProgram(ctx, a)) // what stands in it may be anybody's
 	}
-	return append(project, s.lookAccepted(a), s.lookMode(a), s.lookProgram(ctx, a))
+	all := append(project, s.lookAccepted(a), s.lookMode(a), s.lookProgram(ctx, a))
+	if a.AutoPR {
+		all = append(all, s.lookAutoPR())
+	}
+	return all
+}
+
+// lookAutoPR looks for what an agent opens pull requests with. It may have another way, so nothing is refused.
+func (s Surroundings) lookAutoPR() Finding {
+	for _, name := range []string{"gh", "glab"} {
+		for _, dir := range filepath.SplitList(s.SearchPath) {
+			if fi, err := os.Stat(filepath.Join(dir, name)); filepath.IsAbs(dir) && err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o111 != 0 {
+				return Finding{Name: "autoPr", Detail: "pull requests can be opened with " + filepath.Join(dir, name)}
+			}
+		}
+	}
+	return Finding{Name: "autoPr", Warning: true, Detail: "neither gh nor glab is in PATH, with which the agent could open a pull request", Fix: "install one and log in with it, as the user who runs the host"}
 }
 
 func (a Agent) lookProject() []Finding {
@@ -159,6 +175,16 @@ func (s Surroundings) lookProgram(ctx context.Context, a Agent) Finding {
 		f = Finding{Name: "program", Detail: fmt.Sprintf("%s is Claude Code %s", a.CLI, c.Version)}
 	}
 	return f
+}
+
+// Version returns the version of an agent's program, "" where it says none, or is not asked because somebody else
+// could have put it there.
+func (s Surroundings) Version(ctx context.Context, a Agent) string {
+	real, err := program(a.CLI)
+	if err != nil {
+		return ""
+	}
+	return install.Ask(ctx, real, s.SearchPath, s.Home).Version
 }
 
 // program follows the links of a path to the program, and refuses it where somebody else could change

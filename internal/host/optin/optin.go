@@ -59,6 +59,7 @@ type Agent struct {
 	BudgetUSD   float64
 	Timeout     time.Duration // of a session
 	Sessions    int           // at once
+	AutoPR      bool          // a message may have a pull request asked for at the end of its turn
 	Tags        []string
 }
 
@@ -254,8 +255,12 @@ func (r *reader) agent(name, n *yaml.Node) Agent {
 			a.Timeout = time.Duration(r.number(n, "timeoutSeconds", minTimeout.Seconds(), maxTimeout.Seconds(), true)) * time.Second
 		},
 		"sessions": func(n *yaml.Node) { a.Sessions = int(r.number(n, "sessions", 1, MaxSessions, true)) },
+		"autoPr":   func(n *yaml.Node) { a.AutoPR = r.boolean(n, "autoPr") },
 		"tags":     func(n *yaml.Node) { a.Tags = r.tags(n) },
 	}, r.problem)
+	if ok && a.AutoPR && !a.Worktree {
+		r.problem(name, "agent %q has autoPr without worktree: true: what you have checked out would be pushed", a.Name)
+	}
 	if ok && a.Project == "" && len(r.problems) == 0 {
 		r.problem(name, "agent %q has no project", a.Name)
 	}

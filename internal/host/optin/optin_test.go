@@ -84,6 +84,8 @@ func TestParseRefuses(t *testing.T) {
 		{start + "    sessions: 9\n", "from 1 to 8"},
 		{start + "    sessions: 0\n", "from 1 to 8"},
 		{start + "    worktree: 1\n", "true or false"},
+		{start + "    autoPr: true\n", "autoPr without worktree"},
+		{start + "    worktree: true\n    autoPr: yes\n", "true or false"},
 		{start + "    tags: go\n", "want a list"},
 		{start + "    description: \"a\\u202eb\"\n", "cannot be seen"},
 		{start + "  coder:\n    project: /q\n    executor: {kind: claude, cli: /c}\n", ""},

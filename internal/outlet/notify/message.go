@@ -12,10 +12,10 @@ import (
 type Message struct {
 	// Type is asked (one request waits), many (several, since it would be too many to list),
 	// settled (nothing new, see Gone), waits (one has waited for long), finished and failed (an agent's
-	// turn ended), halted (see Halt) or test.
+	// turn ended), blocked (a session has to be allowed more), halted (see Halt) or test.
 	Type      string `json:"type"`
 	RequestID string `json:"requestId,omitempty"` // of asked and waits
-	// Waits says what is waited for: permission, question or plan.
+	// Waits says what is waited for: permission, question or plan; of blocked, budget or time.
 	Waits string `json:"waits,omitempty"`
 	// Session is the session's short name, if the device wants it. Foreign text that went through
 	// package show.
@@ -29,7 +29,7 @@ type Message struct {
 	Risk     hook.Risk `json:"risk,omitempty"`
 	Effects  []string  `json:"effects,omitempty"` // as in the schema Effect
 	Sentence string    `json:"sentence,omitempty"`
-	// SessionID, of finished and failed, is the session's id: what a tap opens.
+	// SessionID, of finished, failed and blocked, is the session's id: what a tap opens.
 	SessionID string `json:"sessionId,omitempty"`
 	// Reply, of finished, is the id of the session, where the device may send a message to it now.
 	Reply string `json:"reply,omitempty"`
@@ -62,7 +62,14 @@ const (
 	typeWaits    = "waits"
 	typeFinished = "finished"
 	typeFailed   = "failed"
+	typeBlocked  = "blocked"
 	typeHalted   = "halted"
+)
+
+// What a blocked session waits for.
+const (
+	waitsBudget = "budget"
+	waitsTime   = "time"
 )
 
 // goneMany is the Gone.ID of a many.
@@ -74,7 +81,7 @@ type delivery struct {
 	deadline time.Time // of asked
 	made     time.Time
 	items    []*item // of which it notifies
-	news     *news   // of finished, failed and halted
+	news     *news   // of finished, failed, blocked and halted
 	waits    *item   // of waits
 	aside    int     // asideWaits and its like, where it is of no items
 	upTo     uint64  // the requests up to here are dealt with

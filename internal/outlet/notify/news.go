@@ -11,12 +11,14 @@ import (
 
 // news is what happened beside requests.
 type news struct {
-	kind     string // typeFinished, typeFailed, typeHalted, or prompt
+	kind     string // typeFinished, typeFailed, typeBlocked, typeHalted, or prompt
 	session  string
 	name     string // the session's short name
 	agent    string // the agent's own name; of the ring, its name for people
 	project  string
 	reply    bool   // of typeFinished: a message can be sent to the session
+	hosted   bool   // a host says it, and maybe twice
+	waits    string // of typeBlocked
 	halt, by string // of typeHalted
 	until    time.Time
 	at       time.Time
@@ -71,6 +73,27 @@ func (p *Push) Observe(e hook.Event, said hook.Payload) {
 	p.offer(n)
 }
 
+// Blocked takes that a session of a host's agent waits to be allowed more: money, or time (overTime). It does not block.
+func (p *Push) Blocked(session, agent string, overTime bool, at time.Time) {
+	n := news{kind: typeBlocked, session: session, name: show.Short(agent, 40), hosted: true, waits: waitsBudget, at: at}
+	if overTime {
+		n.waits = waitsTime
+	}
+	p.hosted(n)
+}
+
+// Failed takes that a turn of a host's agent failed in a way of which the agent's own hooks do not tell: its process
+// ended, for one. It does not block.
+func (p *Push) Failed(session, agent string, at time.Time) {
+	p.hosted(news{kind: typeFailed, session: session, name: show.Short(agent, 40), hosted: true, at: at})
+}
+
+func (p *Push) hosted(n news) {
+	if time.Since(n.at) <= newsLife {
+		p.offer(n)
+	}
+}
+
 // Halted takes how it stands with everything: its newest act is told to all, whatever their settings. It
 // does not block.
 func (p *Push) Halted(h hook.Halt) {
@@ -95,6 +118,14 @@ func (p *Push) offer(n news) {
 
 // tell gives news to the targets that want it.
 func (r *ring) tell(n news) {
+	if n.hosted {
+		now := r.turns[n.session]
+		if now.ended.Equal(n.at) && now.how == n.kind {
+			return
+		}
+		now.ended, now.how = n.at, n.kind
+		r.setTurn(n.session, now)
+	}
 	switch n.kind {
 	case typeHalted:
 		// A stop is news when it is done and again when it is recorded, if that was not the same moment.
@@ -125,6 +156,8 @@ func (r *ring) tell(n news) {
 type turn struct {
 	began    time.Time // zero: not known, so long ago
 	finished bool      // its end was told
+	ended    time.Time // that a host told of last, and how: the kind of news
+	how      string
 }
 
 func (r *ring) setTurn(session string, now turn) {
@@ -173,7 +206,7 @@ func (t *target) wants(n *news) bool {
 	if _, quiet := t.set.quietUntil(time.Now()); quiet || !t.set.rings(n.session) {
 		return false
 	}
-	return n.kind == typeFinished && t.set.Finished || n.kind == typeFailed && t.set.Failed
+	return n.kind == typeBlocked || n.kind == typeFinished && t.set.Finished || n.kind == typeFailed && t.set.Failed
 }
 
 // nextNews is a delivery of the oldest news, or nil.
@@ -183,7 +216,7 @@ func (t *target) nextNews(now time.Time) *delivery {
 	}
 	n := t.news[0]
 	d := &delivery{made: now, upTo: t.cursor, news: n, Message: Message{
-		Type: n.kind, Agent: n.agent, Waiting: t.ones + t.many, Halt: n.halt, By: n.by, Until: n.until,
+		Type: n.kind, Waits: n.waits, Agent: n.agent, Waiting: t.ones + t.many, Halt: n.halt, By: n.by, Until: n.until,
 	}}
 	if t.set.ShowSession {
 		d.Session = n.name

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -112,6 +113,33 @@ func TestTurnsThatEnd(t *testing.T) {
 		r.push.Observe(hook.Event{Type: hook.EventStopFailure, Time: time.Now().Add(-time.Hour)}, hook.Payload{SessionID: "s1"})
 		pass(time.Minute)
 		r.want("finished failed") // what a start reads again is old
+	})
+}
+
+// A session that has to be allowed more rings as a request does, and one whose process ended where failures do; once
+// each, however often its host says it.
+func TestWhatAHostTells(t *testing.T) {
+	withEffects(t, func(t *testing.T, r *rig) {
+		r.device("phone", func(s *notify.Settings) { s.Failed, s.ShowSession = true, true })
+		r.device("other")
+		began := time.Now()
+		for range 2 {
+			r.push.Blocked("s1", "coder", false, began)
+			pass(time.Minute)
+		}
+		r.push.Blocked("s1", "coder", true, time.Now())
+		r.push.Failed("s2", "coder", began)
+		r.push.Failed("s2", "coder", began)
+		r.push.Failed("s3", "coder", began.Add(-time.Hour)) // what a host says when it comes back is old
+		pass(time.Minute)
+		got := map[string]int{}
+		for _, m := range r.got() {
+			got[m.Type+" "+m.Waits+" "+m.SessionID+" "+m.Session]++
+		}
+		want := map[string]int{"blocked budget s1 coder": 1, "blocked budget s1 ": 1, "blocked time s1 coder": 1, "blocked time s1 ": 1, "failed  s2 coder": 1}
+		if !maps.Equal(got, want) {
+			t.Errorf("%v", got)
+		}
 	})
 }
 

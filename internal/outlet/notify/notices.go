@@ -226,6 +226,12 @@ func (d *delivery) text(page string) string {
 		return agent + " has finished" + d.where() + link
 	case typeFailed:
 		return agent + " has failed" + d.where() + link
+	case typeBlocked:
+		over := " has spent its budget"
+		if d.Waits == waitsTime {
+			over = " has worked for its time"
+		}
+		return agent + over + d.where() + link
 	case typeHalted:
 		return haltWords(d.Halt, d.By, d.Until) + link
 	case typeMany:

@@ -48,7 +48,7 @@ type webhookData struct {
 func (p *Push) toWebhook(ctx context.Context, n *Notice, d *delivery) verdict {
 	kind := "request." + d.Type
 	switch d.Type {
-	case typeFinished, typeFailed:
+	case typeFinished, typeFailed, typeBlocked:
 		kind = "turn." + d.Type
 	case typeHalted:
 		kind = "halt." + d.Halt

@@ -4897,17 +4897,17 @@ export interface PushSettings {
  */
 export interface PushMessage {
   /**
-   * asked: one request waits. many: several, told of together. settled: nothing new, see gone. waits: one has waited for ten minutes. finished, failed: an agent's turn ended. halted: somebody stopped or paused everything, or ended that. test: somebody tries it out.
+   * asked: one request waits. many: several, told of together. settled: nothing new, see gone. waits: one has waited for ten minutes. finished, failed: an agent's turn ended. blocked: an agent of a host has to be allowed more. halted: somebody stopped or paused everything, or ended that. test: somebody tries it out.
    */
-  type: "asked" | "many" | "settled" | "test" | "waits" | "finished" | "failed" | "halted";
+  type: "asked" | "many" | "settled" | "test" | "waits" | "finished" | "failed" | "blocked" | "halted";
   /**
    * Of asked and waits.
    */
   requestId?: string;
   /**
-   * What the request waits for.
+   * What the request waits for; of blocked, budget or time: what is over.
    */
-  waits?: "permission" | "question" | "plan";
+  waits?: "permission" | "question" | "plan" | "budget" | "time";
   /**
    * The session's short name, if the device wants it. Visible text on one line.
    */
@@ -4917,7 +4917,7 @@ export interface PushMessage {
    */
   agent?: string;
   /**
-   * Of finished and failed: the session's id, which a tap opens.
+   * Of finished, failed and blocked: the session's id, which a tap opens.
    */
   sessionId?: string;
   /**

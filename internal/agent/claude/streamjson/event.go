@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/text/strictjson"
 )
 
@@ -20,6 +21,7 @@ const (
 	Says      Kind = "says"      // the agent wrote Text, or calls Tool; it has Call
 	Result    Kind = "result"    // a turn is over; it has Text, Outcome and CostUSD
 	Mode      Kind = "mode"      // it works in another mode from now on, also within a turn; it has Mode
+	Did       Kind = "did"       // tools of the agent are done; it has Results
 	Answer    Kind = "answer"    // it did what a control request asked, or would not (Failed); it has Request, and CostUSD if Metered
 )
 
@@ -56,6 +58,15 @@ type Event struct {
 	Within  bool    // an agent that this one started says it
 	CostUSD float64 // of this process so far, by the client's own estimate
 	Metered bool    // an Answer says what was spent
+
+	Commands []Command // for a shell, that are called
+	Results  []Command // what tools that did not fail answered, as their Text
+}
+
+// Command is the call of a tool, and what goes with it.
+type Command struct {
+	ID   string
+	Text string
 }
 
 // Parse reads one line. Keys count exactly as they are written; of a line in which two of them could be
@@ -84,6 +95,11 @@ func Parse(text []byte) (Event, error) {
 		}
 	case kind == "user" && o.flag("isReplay"):
 		e.Kind, e.Prompt = Replay, o.text("uuid")
+	case kind == "user":
+		e.Kind = Did
+		if err := e.did(o["message"]); err != nil {
+			return Event{}, err
+		}
 	case kind == "assistant":
 		e.Kind, e.Within = Says, o.text("parent_tool_use_id") != ""
 		if err := e.says(o["message"]); err != nil {
@@ -143,9 +159,62 @@ func (e *Event) says(message []byte) error {
 			if e.Tool == "" {
 				e.Tool = block.text("name")
 			}
+			if block.text("name") != tools.Bash {
+				continue
+			}
+			if input, err := read(block["input"]); err == nil { // else the call fails
+				e.Commands = append(e.Commands, Command{block.text("id"), input.text("command")})
+			}
 		}
 	}
 	return nil
+}
+
+// did takes what tools answered out of a message to the model.
+func (e *Event) did(message []byte) error {
+	m, err := read(message)
+	if err != nil || len(m["content"]) == 0 || m["content"][0] != '[' {
+		return err
+	}
+	blocks, err := strictjson.Array(m["content"])
+	if err != nil {
+		return fmt.Errorf("a line of the agent: content: %w", err)
+	}
+	for _, b := range blocks {
+		block, err := read(b)
+		if err != nil {
+			return err
+		}
+		if block.text("type") != "tool_result" || block.flag("is_error") {
+			continue
+		}
+		r := Command{block.text("tool_use_id"), block.text("content")}
+		if c := block["content"]; len(c) > 0 && c[0] == '[' {
+			if r.Text, err = texts(c); err != nil {
+				return err
+			}
+		}
+		e.Results = append(e.Results, r)
+	}
+	return nil
+}
+
+// texts joins the texts of a list of blocks.
+func texts(list []byte) (all string, err error) {
+	blocks, err := strictjson.Array(list)
+	if err != nil {
+		return "", fmt.Errorf("a line of the agent: content: %w", err)
+	}
+	for _, b := range blocks {
+		block, err := read(b)
+		if err != nil {
+			return "", err
+		}
+		if text := block.text("text"); text != "" {
+			all += text + "\n"
+		}
+	}
+	return all, nil
 }
 
 // object are the members of a JSON object by their exact keys.

@@ -77,27 +77,31 @@ func TestParseWhatWasRecorded(t *testing.T) {
 // Of a line that two readers could take for two things nothing is believed.
 func TestParseExactly(t *testing.T) {
 	for text, want := range map[string]Event{
-		`{"TYPE":"result","subtype":"success"}`:                                                                                         {},
-		`{"type":"result","subtype":"success","total_cost_usd":-1}`:                                                                     {Kind: Result, Outcome: Success},
-		`{"type":"result","subtype":"success","is_error":true}`:                                                                         {Kind: Result, Outcome: Success, Failed: true},
-		`{"type":"system","subtype":"status","status":null,"permissionMode":"auto"}`:                                                    {Kind: Mode, Mode: "auto"},
-		`{"type":"system","subtype":"status","status":"compacting"}`:                                                                    {},
-		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"a":1}}}`:                              {Kind: Answer, Request: "r"},
-		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"session":{"total_cost_usd":0.014}}}}`: {Kind: Answer, Request: "r", Metered: true, CostUSD: 0.014},
-		`{"type":"control_response","response":{"subtype":"error","request_id":"r","error":"Unknown","response":{"session":{}}}}`:       {Kind: Answer, Request: "r", Failed: true},
-		`{"type":"assistant","message":{"id":"msg_1","content":[]}}`:                                                                    {Kind: Says, Call: "msg_1"},
-		`{"type":"system","subtype":"init","permissionMode":7}`:                                                                         {Kind: Init},
-		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"},{"type":"tool_use","name":"Read"}]}}`:              {Kind: Says, Tool: "Bash"},
+		`{"TYPE":"result","subtype":"success"}`:                                                                                                                        {},
+		`{"type":"result","subtype":"success","total_cost_usd":-1}`:                                                                                                    {Kind: Result, Outcome: Success},
+		`{"type":"result","subtype":"success","is_error":true}`:                                                                                                        {Kind: Result, Outcome: Success, Failed: true},
+		`{"type":"system","subtype":"status","status":null,"permissionMode":"auto"}`:                                                                                   {Kind: Mode, Mode: "auto"},
+		`{"type":"system","subtype":"status","status":"compacting"}`:                                                                                                   {},
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"a":1}}}`:                                                             {Kind: Answer, Request: "r"},
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"session":{"total_cost_usd":0.014}}}}`:                                {Kind: Answer, Request: "r", Metered: true, CostUSD: 0.014},
+		`{"type":"control_response","response":{"subtype":"error","request_id":"r","error":"Unknown","response":{"session":{}}}}`:                                      {Kind: Answer, Request: "r", Failed: true},
+		`{"type":"assistant","message":{"id":"msg_1","content":[]}}`:                                                                                                   {Kind: Says, Call: "msg_1"},
+		`{"type":"system","subtype":"init","permissionMode":7}`:                                                                                                        {Kind: Init},
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","id":"t","input":{"command":"ls"}},{"type":"tool_use","name":"Read","input":7}]}}`: {Kind: Says, Tool: "Bash", Commands: []Command{{"t", "ls"}}},
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"a","Command":"b"}},{"type":"tool_use","name":"Bash"}]}}`:       {Kind: Says, Tool: "Bash"},
+		`{"type":"user","message":{"content":"hello"}}`:                                                                                                                {Kind: Did},
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"a\nb"},{"type":"tool_result","tool_use_id":"u","content":"no","is_error":true},{"type":"tool_result","tool_use_id":"v","content":[{"type":"text","text":"c"},{"type":"image"}]}]}}`: {Kind: Did, Results: []Command{{"t", "a\nb"}, {"v", "c\n"}}},
 	} {
-		if e, err := Parse([]byte(text)); err != nil || e != want {
+		if e, err := Parse([]byte(text)); err != nil || !reflect.DeepEqual(e, want) {
 			t.Errorf("%s: %+v, %v", text, e, err)
 		}
 	}
 	for _, text := range []string{
 		"", "[]", `{"type":"result"}{}`, `{"type":"result","Type":"system"}`, `{"type":"system","subtype":"init","permissionMode":"default","permissionMode":"auto"}`,
-		`{"type":"assistant","message":{"content":[],"CONTENT":[]}}`, `{"type":"control_response"}`, "{\"type\":\"\xff\"}",
+		`{"type":"assistant","message":{"content":[],"CONTENT":[]}}`, `{"type":"user","message":{"content":[{"type":"tool_result","content":[7]}]}}`,
+		`{"type":"control_response"}`, "{\"type\":\"\xff\"}",
 	} {
-		if e, err := Parse([]byte(text)); err == nil || e != (Event{}) {
+		if e, err := Parse([]byte(text)); err == nil || !reflect.DeepEqual(e, Event{}) {
 			t.Errorf("%q: %+v", text, e)
 		}
 	}
@@ -150,8 +154,10 @@ func FuzzParse(f *testing.F) {
 	for _, name := range []string{"out-command_lifecycle", "out-system-init", "result-success", "out-assistant"} {
 		f.Add(recorded(f, name)[0])
 	}
+	f.Add([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","id":"t","input":{"command":"ls"}}]}}`))
+	f.Add([]byte(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"c"}]}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if e, err := Parse(text); err != nil && e != (Event{}) {
+		if e, err := Parse(text); err != nil && !reflect.DeepEqual(e, Event{}) {
 			t.Errorf("%+v, %v", e, err)
 		}
 	})

@@ -2,7 +2,7 @@
 import { n } from "./count";
 
 export const ringing = {
-  asked: { permission: "A request is waiting", question: "A question is waiting", plan: "A plan is waiting" },
+  asked: { permission: "A request is waiting", question: "A question is waiting", plan: "A plan is waiting", budget: "An agent has spent its budget", time: "An agent has worked for its time" },
   inSession: (session: string) => `In ${session}`,
   many: (count: number) => `${count} requests are waiting`,
   tap: "Tap to look at it",

@@ -1,0 +1,99 @@
+package executor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"assent/internal/agent/claude/streamjson"
+	"assent/internal/api"
+	"assent/internal/host/pullrequest"
+)
+
+// maxOpening bounds the commands of a session whose answers are waited for because they may open a pull request.
+const maxOpening = 16
+
+// opens notes which commands may open a pull request: the host may be another one when they are done, because somebody
+// is asked about them.
+func (s *session) opens(now time.Time, commands []streamjson.Command) {
+	for _, c := range commands {
+		if c.ID != "" && len(c.ID) <= maxVersion && pullrequest.Opens(c.Text) && !slices.Contains(s.opening, c.ID) {
+			_ = s.note(entry{At: now, Opening: c.ID})
+		}
+	}
+}
+
+// opened notes the pull request that such a command opened.
+func (s *session) opened(now time.Time, results []streamjson.Command) {
+	for _, r := range results {
+		if !slices.Contains(s.opening, r.ID) {
+			continue
+		}
+		if pr, ok := pullrequest.Find(r.Text); ok && s.note(entry{At: now, PR: &pr}) == nil {
+			s.unsure = pr.URL
+		}
+	}
+}
+
+// pull applies an entry about a pull request.
+func (b *book) pull(e entry) {
+	if e.Opening != "" {
+		b.opening = append(b.opening, e.Opening)
+		b.opening = b.opening[max(0, len(b.opening)-maxOpening):]
+	}
+	if e.PR == nil {
+		return
+	}
+	b.pr = e.PR
+	for _, m := range b.messages {
+		if m.pr != nil && m.pr.URL == e.PR.URL {
+			m.pr = e.PR
+		}
+	}
+}
+
+// verify asks gh about pull requests that commands say they opened, one after the other, beside all else.
+// That a turn with one is over is told with the answer.
+func (h *Host) verify(ctx context.Context) {
+	if h.asking {
+		return
+	}
+	for _, s := range h.sessions {
+		if s.unsure == "" || s.pr == nil {
+			continue
+		}
+		pr, project := *s.pr, s.meta.Project
+		h.asking = true
+		h.beside.Go(func() {
+			known := pullrequest.Known(ctx, ownEnv(h.cfg.Environ), h.cfg.Home, project, pr)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.asking = false
+			if ctx.Err() != nil {
+				return // the next host asks
+			}
+			if s.unsure == pr.URL {
+				s.unsure = ""
+			}
+			if pr.Verified = known; known && s.pr.URL == pr.URL {
+				_ = s.note(entry{At: time.Now(), PR: &pr})
+			}
+			h.changed()
+			h.wakeUp()
+		})
+		return
+	}
+}
+
+// untold returns the pull request that gh is to be asked about, as no host has told of the turn that opened it; "" where
+// there is none.
+func (b *book) untold() string {
+	m := b.lastTurn()
+	if b.pr == nil || b.pr.Verified || b.outstanding() == nil && (m == nil || m.acked[frameID(m.ID, "over")]) {
+		return ""
+	}
+	return b.pr.URL
+}
+
+// unverified says whether gh is still to be asked about a pull request.
+func (s *session) unverified(pr *api.AgentPR) bool { return pr != nil && pr.URL == s.unsure }
