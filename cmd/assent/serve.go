@@ -210,7 +210,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 
 	// Who may do what.
-	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
+	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Now: streams.Now, Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,17 @@ package broker
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"assent/e2e/rig"
 	"assent/e2e/rig/freeport"
+	"assent/internal/auth/authtest"
 )
 
-// Two brokers share a record: a session that is forgotten at one is gone at the other.
-func TestForgottenAtBothBrokers(t *testing.T) {
+// Two brokers share a record: a session that is forgotten at one is gone at the other, and who was invited at one
+// joins, or is paired, at the other, once.
+func TestTwoBrokersAreOne(t *testing.T) {
 	t.Parallel()
 	ports, err := freeport.Find(1)
 	if err != nil {
@@ -37,4 +40,24 @@ func TestForgottenAtBothBrokers(t *testing.T) {
 	})
 	has(one, http.StatusNotFound)
 	has(other, http.StatusNotFound)
+
+	var machine, browser struct {
+		Code string `json:"code"`
+	}
+	one.Must("POST", "/v1/pair", "", map[string]string{"role": "submit", "name": "laptop"}, http.StatusCreated, &machine)
+	other.Must("POST", "/v1/join", "none", machine, http.StatusCreated, nil)
+	one.Must("POST", "/v1/join", "none", machine, http.StatusForbidden, nil)
+	one.Must("POST", "/v1/pair", "", map[string]string{}, http.StatusCreated, &browser)
+	redeem := map[string]any{"code": browser.Code, "name": "phone", "publicKey": authtest.NewKey().JWK()}
+	var device struct{ ID string }
+	other.Must("POST", "/v1/pair/redeem", "none", redeem, http.StatusCreated, &device)
+	one.Must("POST", "/v1/pair/redeem", "none", redeem, http.StatusForbidden, nil)
+	rig.Eventually(t, rig.Soon, "the device is known at both", func() bool {
+		return slices.ContainsFunc(one.Devices(), func(d rig.Device) bool { return d.ID == device.ID })
+	})
+
+	// The code that a device shows at one is confirmed at the other, and the device hears of it at the first.
+	waits := one.StartsAs("tablet")
+	other.LetIn(waits.Code)
+	rig.Eventually(t, rig.Soon, "it is paired", func() bool { return one.Polls(waits) == http.StatusOK })
 }
