@@ -43,8 +43,8 @@ func amqpInClear(address string) bool {
 	return u.Hostname() != "" && !loopback(u.Hostname())
 }
 
-// newRabbit makes what passes mutations on to RabbitMQ. Its cursor lies with the record.
-func newRabbit(ctx context.Context, address string, streams *stream.Stream, tools claude.MutationTools, logf func(string, ...any)) (*rabbit.Publisher, error) {
+// newRabbit makes what passes mutations on to RabbitMQ, while mine says so. Its cursor lies with the record.
+func newRabbit(ctx context.Context, address string, streams *stream.Stream, mine func() bool, tools claude.MutationTools, logf func(string, ...any)) (*rabbit.Publisher, error) {
 	if amqpInClear(address) {
 		logf("rabbitmq: amqp:// to another machine is not encrypted: whoever is between reads the payloads and the password; use amqps://")
 	}
@@ -52,7 +52,7 @@ func newRabbit(ctx context.Context, address string, streams *stream.Stream, tool
 	return rabbit.Open(ctx, rabbit.Config{
 		URL:    address,
 		Events: streams.EventsAfter, EventsNow: streams.EventsNow,
-		Load: cursor.Load, Save: cursor.Save,
+		Load: cursor.Load, Save: cursor.Save, Mine: mine,
 		Mutation: claude.MutationOf(tools), Encode: claude.EncodeMutation, Logf: logf,
 	})
 }

@@ -23,7 +23,7 @@ func (a *app) announce(who *auth.Auth, page string, info runtimeInfo, noLink boo
 		fmt.Fprintln(a.out, "To pair a browser:", typed(), "pair")
 		return
 	}
-	p, err := who.NewPairing(auth.RoleApprove, "", page)
+	p, err := who.NewPairing(context.Background(), auth.RoleApprove, "", page)
 	if err != nil {
 		fmt.Fprintf(a.err, "assent: no pairing link: %v\n", err)
 		return

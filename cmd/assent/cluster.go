@@ -6,6 +6,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/store/forgotten"
+	"assent/internal/store/lease"
 	"assent/internal/store/presence"
 	"assent/internal/store/stream"
 )
@@ -13,6 +14,9 @@ import (
 // cluster is this broker among those that share its record; nil where none can.
 type cluster struct {
 	presence *presence.Presence
+	streams  *stream.Stream
+	logf     func(string, ...any)
+	leases   []*lease.Lease
 }
 
 // joinCluster announces this broker to the others of its cluster. It returns nil for a broker with a record of
@@ -31,7 +35,7 @@ func joinCluster(ctx context.Context, stateDir string, f *serveFlags, streams *s
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{p}, nil
+	return &cluster{presence: p, streams: streams, logf: logf}, nil
 }
 
 // replicas is what the broker knows of the others.
@@ -47,10 +51,27 @@ func (c *cluster) forgotten(ctx context.Context, stateDir string, streams *strea
 	return forgotten.Open(ctx, forgotten.Config{KV: streams, Self: c.presence.Self(), File: filepath.Join(stateDir, "forgotten"), Forget: forget, Logf: logf})
 }
 
-// Close says that this run is over.
+// only reports whether this broker is the one, of all, that does what name says. It is nil where no other
+// could. Call it before the broker runs.
+func (c *cluster) only(name string) func() bool {
+	if c == nil {
+		return nil
+	}
+	l := lease.Open(lease.Config{KV: c.streams, NotFound: stream.ErrKeyNotFound, Name: name, Holder: c.presence.Self(), Logf: c.logf})
+	c.leases = append(c.leases, l)
+	return func() bool {
+		_, held := l.Held()
+		return held
+	}
+}
+
+// Close says that this run is over, and lets others do at once what only this broker did.
 func (c *cluster) Close() error {
 	if c == nil {
 		return nil
+	}
+	for _, l := range c.leases {
+		l.Close()
 	}
 	return c.presence.Close()
 }

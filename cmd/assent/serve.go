@@ -196,7 +196,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// What tools did to files, for services on RabbitMQ. It begins before any new event is taken.
 	var mutations *rabbit.Publisher
 	if address := f.amqpAddress(); address != "" {
-		if mutations, err = newRabbit(ctx, address, streams, f.mutates, sugar.Warnf); err != nil {
+		if mutations, err = newRabbit(ctx, address, streams, others.only("rabbitmq"), f.mutates, sugar.Warnf); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 
 	// Who may do what.
-	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
+	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Now: streams.Now, Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, AgentTitle: agents.Title, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Mine: others.only("notify"), Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, AgentTitle: agents.Title, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		MaySend:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleOperate) },
 		TurnOver:    messages.TurnOver,

@@ -1,15 +1,23 @@
 package broker
 
 import (
+	"encoding/base64"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"assent/e2e/rig"
 	"assent/e2e/rig/freeport"
+	"assent/internal/auth/authtest"
 )
 
-// Two brokers share a record: a session that is forgotten at one is gone at the other.
-func TestForgottenAtBothBrokers(t *testing.T) {
+// Two brokers share a record: a session that is forgotten at one is gone at the other, and who was invited at one
+// joins, or is paired, at the other, once.
+func TestTwoBrokersAreOne(t *testing.T) {
 	t.Parallel()
 	ports, err := freeport.Find(1)
 	if err != nil {
@@ -37,4 +45,81 @@ func TestForgottenAtBothBrokers(t *testing.T) {
 	})
 	has(one, http.StatusNotFound)
 	has(other, http.StatusNotFound)
+
+	var machine, browser struct {
+		Code string `json:"code"`
+	}
+	one.Must("POST", "/v1/pair", "", map[string]string{"role": "submit", "name": "laptop"}, http.StatusCreated, &machine)
+	other.Must("POST", "/v1/join", "none", machine, http.StatusCreated, nil)
+	one.Must("POST", "/v1/join", "none", machine, http.StatusForbidden, nil)
+	one.Must("POST", "/v1/pair", "", map[string]string{}, http.StatusCreated, &browser)
+	redeem := map[string]any{"code": browser.Code, "name": "phone", "publicKey": authtest.NewKey().JWK()}
+	var device struct{ ID string }
+	other.Must("POST", "/v1/pair/redeem", "none", redeem, http.StatusCreated, &device)
+	one.Must("POST", "/v1/pair/redeem", "none", redeem, http.StatusForbidden, nil)
+	rig.Eventually(t, rig.Soon, "the device is known at both", func() bool {
+		return slices.ContainsFunc(one.Devices(), func(d rig.Device) bool { return d.ID == device.ID })
+	})
+
+	// The code that a device shows at one is confirmed at the other, and the device hears of it at the first.
+	waits := one.StartsAs("tablet")
+	other.LetIn(waits.Code)
+	rig.Eventually(t, rig.Soon, "it is paired", func() bool { return one.Polls(waits) == http.StatusOK })
+}
+
+// Of two brokers one rings, for the hooks of both. It is killed: the other one rings for what is left, and for
+// nothing twice.
+func TestOneOfTwoBrokersRings(t *testing.T) {
+	t.Parallel()
+	ports, err := freeport.Find(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster(t, rig.TempDir(t), ports[0])
+	var mu sync.Mutex
+	told := map[string]int{} // by webhook-id
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		told[r.Header.Get("webhook-id")]++
+	}))
+	defer service.Close()
+	start := func() *rig.Daemon {
+		d := rig.NewDaemon(t, "--nats-url", "nats://"+freeport.Address(ports[0]))
+		d.WriteNotices(fmt.Sprintf("notices:\n  - {name: bot, webhook: %q, secret: %q, after: 0s}\n", service.URL, "whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32))))
+		d.Start()
+		return d
+	}
+	rings := func(d *rig.Daemon) bool { return strings.Contains(d.Out.Tail(1<<20), `this broker has the lease "notify"`) }
+	first, second := start(), start()
+	rig.Eventually(t, rig.Soon, "one of them rings", func() bool {
+		if rings(second) {
+			first, second = second, first
+		}
+		return rings(first)
+	})
+	wantTold := func(r rig.Request) {
+		t.Helper()
+		rig.Eventually(t, rig.Soon, "the service is told", func() bool { mu.Lock(); defer mu.Unlock(); return told["msg_"+r.ID] > 0 })
+	}
+	second.Hook(rig.Bash("s1", "echo one"))
+	one := second.WaitPending(1)[0]
+	wantTold(one)
+	first.Kill()
+	second.Hook(rig.Bash("s2", "echo two")) // nobody has the lease now
+	var two rig.Request
+	for _, r := range second.WaitPending(2) {
+		if r.ID != one.ID {
+			two = r
+		}
+	}
+	wantTold(two)
+	if !rings(second) {
+		t.Error("it is not said who rings now")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) != 2 || told["msg_"+one.ID] != 1 || told["msg_"+two.ID] != 1 {
+		t.Errorf("told %v, of %s and %s", told, one.ID, two.ID)
+	}
 }

@@ -9,12 +9,13 @@
 // A device's key opens a session, whose bearer reads, and signs each decision anew: the bearer
 // alone, which could be stolen, does not decide.
 //
-// Tokens and devices live in a KV that replicas share; memory is a mirror of it. Pairings under way, challenges, bearers and tickets live in memory only: they
+// Tokens, devices and pairings under way live in a KV that replicas share; memory is a mirror of it.
+// Challenges, bearers and tickets live in memory only: they
 // are minutes old at most, and a restart or another replica sends the page back one step.
 //
 // # Concurrency
 //
-// Open starts two goroutines, that of the mirror and one that writes lastUsed; Close ends them and
+// Open starts three goroutines, those of the mirrors and one that writes lastUsed; Close ends them and
 // waits. All methods may be called from any goroutine. One mutex guards the
 // maps; nothing slow runs under it.
 package auth
@@ -53,16 +54,20 @@ type Config struct {
 	// StateDir is where the owner's token is written, as owner.token, unless NoOwnerToken.
 	StateDir     string
 	NoOwnerToken bool
+	// Now is the time by which pairings expire, the same at all brokers that share the KV; nil: this machine's.
+	Now func() time.Time
 	// Logf reports what the operator should know; nil discards it. It is never given a secret.
 	Logf func(format string, args ...any)
 }
 
 // Auth holds the credentials of one broker. Make it with Open.
 type Auth struct {
-	cfg   Config
-	kv    *kvmirror.Mirror
-	owner ownerToken
-	used  chan usage
+	cfg      Config
+	kv       *kvmirror.Mirror
+	openKV   *kvmirror.Mirror // of what is under way
+	openTurn chan struct{}    // holds one, who changes that
+	owner    ownerToken
+	used     chan usage
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -71,8 +76,8 @@ type Auth struct {
 	bearers    *ttlMap[bearer]
 	tickets    *ttlMap[Principal]
 	challenges *ttlMap[string]
-	pairings   map[string]*pairing
-	starts     map[secretHash]*start
+	open       openPairings    // replaced at each change
+	openThere  bool            // its key is there
 	enrolments *ttlMap[string] // devices, by the challenges of credentials to be made
 	verified   *ttlMap[struct{}]
 	operators  operators
@@ -94,6 +99,9 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	a := &Auth{
 		cfg:        cfg,
 		used:       make(chan usage, 64),
@@ -102,8 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		bearers:    newTTLMap[bearer](maxBearers, bearerLife),
 		tickets:    newTTLMap[Principal](maxTickets, ticketLife),
 		challenges: newTTLMap[string](maxChallenges, challengeLife),
-		pairings:   map[string]*pairing{},
-		starts:     map[secretHash]*start{},
+		openTurn:   make(chan struct{}, 1),
 		enrolments: newTTLMap[string](maxEnrolments, enrolmentLife),
 		verified:   newTTLMap[struct{}](maxVerified, verifiedLife),
 	}
@@ -116,6 +123,10 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 	if err := a.listOperators(ctx); err != nil {
 		a.kv.Close()
 		return nil, err
+	}
+	if a.openKV, err = kvmirror.Open(ctx, kvmirror.Config{KV: cfg.KV, Prefix: openPrefix, Apply: a.applyOpen, What: "pairings", Logf: cfg.Logf}); err != nil {
+		a.kv.Close()
+		return nil, fmt.Errorf("%w: load pairings: %w", ErrUnavailable, err)
 	}
 	a.kv.Go(a.writeUsage)
 	if !cfg.NoOwnerToken {
@@ -130,6 +141,7 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 // Close ends the goroutines and removes the owner's token.
 func (a *Auth) Close() error {
 	a.kv.Close()
+	a.openKV.Close()
 	return a.owner.remove()
 }
 

@@ -262,7 +262,7 @@ func TestBadInput(t *testing.T) {
 	ctx := context.Background()
 	key := authtest.NewKey().JWK()
 	redeem := func(k hook.JWK, name string) error {
-		p, err := a.NewPairing(auth.RoleView, "", "http://x")
+		p, err := a.NewPairing(context.Background(), auth.RoleView, "", "http://x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,10 @@ func TestBadInput(t *testing.T) {
 		}},
 		{"escape in name", "name", func() error { _, _, err := a.CreateToken(ctx, auth.RoleView, "\x1b[2J", 0); return err }},
 		{"negative ttl", "ttl", func() error { _, _, err := a.CreateToken(ctx, auth.RoleView, "x", -1); return err }},
-		{"pairing to submit without a name", "name", func() error { _, err := a.NewPairing(auth.RoleSubmit, "", "http://x"); return err }},
+		{"pairing to submit without a name", "name", func() error {
+			_, err := a.NewPairing(context.Background(), auth.RoleSubmit, "", "http://x")
+			return err
+		}},
 		{"key off the curve", "publicKey", func() error { return redeem(off, "x") }},
 		{"zero point", "publicKey", func() error { return redeem(zero, "x") }},
 		{"no key", "publicKey", func() error { return redeem(hook.JWK{}, "x") }},

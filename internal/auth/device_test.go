@@ -16,7 +16,7 @@ import (
 
 func pair(t *testing.T, a *auth.Auth, role auth.Role) (auth.Device, *authtest.Key) {
 	t.Helper()
-	p, err := a.NewPairing(role, "phone", "https://box.example/")
+	p, err := a.NewPairing(context.Background(), role, "phone", "https://box.example/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestPairingCode(t *testing.T) {
 	ctx := context.Background()
 	key := authtest.NewKey().JWK()
 	invite := func(t *testing.T, a *auth.Auth) auth.Pairing {
-		p, err := a.NewPairing(auth.RoleView, "", "http://x")
+		p, err := a.NewPairing(context.Background(), auth.RoleView, "", "http://x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +298,7 @@ func TestTicket(t *testing.T) {
 func TestJoin(t *testing.T) {
 	ctx := context.Background()
 	a := open(t, kvtest.New())
-	p, err := a.NewPairing(auth.RoleSubmit, "laptop", "https://box.example.net")
+	p, err := a.NewPairing(context.Background(), auth.RoleSubmit, "laptop", "https://box.example.net")
 	if err != nil || !strings.HasPrefix(p.URL, "https://box.example.net/#join=") {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -321,14 +321,14 @@ func TestJoin(t *testing.T) {
 	if _, _, err := a.Join(ctx, p.Code); !errors.Is(err, auth.ErrPairing) {
 		t.Errorf("the code was good twice: %v", err)
 	}
-	device, err := a.NewPairing(auth.RoleApprove, "phone", "https://x")
+	device, err := a.NewPairing(context.Background(), auth.RoleApprove, "phone", "https://x")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := a.Join(ctx, device.Code); !errors.Is(err, auth.ErrPairing) {
 		t.Errorf("a machine used a device's invitation: %v", err)
 	}
-	guessed, _ := a.NewPairing(auth.RoleSubmit, "laptop", "https://x")
+	guessed, _ := a.NewPairing(context.Background(), auth.RoleSubmit, "laptop", "https://x")
 	id, _, _ = strings.Cut(guessed.Code, ".")
 	for range 5 {
 		_, _, _ = a.Join(ctx, id+".guess")

@@ -58,7 +58,7 @@ func TestHostStandsApart(t *testing.T) {
 		t.Error("a host is none")
 	}
 	a := open(t, kvtest.New())
-	if _, err := a.NewPairing(auth.RoleHost, "x", "http://x"); err == nil {
+	if _, err := a.NewPairing(t.Context(), auth.RoleHost, "x", "http://x"); err == nil {
 		t.Error("a browser is paired as a host")
 	}
 	text, _, err := a.CreateToken(t.Context(), auth.RoleHost, "workstation", 0)

@@ -18,7 +18,7 @@ func TestDevicesOfOneName(t *testing.T) {
 	t.Cleanup(func() { _ = a.Close() })
 	var names []string
 	for range 3 {
-		p, err := a.NewPairing(auth.RoleApprove, "", "http://127.0.0.1:7717")
+		p, err := a.NewPairing(t.Context(), auth.RoleApprove, "", "http://127.0.0.1:7717")
 		if err != nil {
 			t.Fatal(err)
 		}

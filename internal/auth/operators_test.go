@@ -24,12 +24,12 @@ type admin struct {
 func (c admin) lets(t *testing.T, a *auth.Auth, role auth.Role, edit func(*auth.Confirmation)) (auth.Device, *authtest.Key, error) {
 	t.Helper()
 	key := authtest.NewKey()
-	s, err := a.StartPairing(key.JWK(), "laptop", auth.Caller{Addr: here})
+	s, err := a.StartPairing(context.Background(), key.JWK(), "laptop", auth.Caller{Addr: here})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.RefusePairing(s.Code) }()
-	w, err := a.WaitingDevice(s.Code)
+	defer func() { _ = a.RefusePairing(context.Background(), s.Code) }()
+	w, err := a.WaitingDevice(context.Background(), s.Code)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestOperateIsGivenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t, kvtest.New())
 		ctx := context.Background()
-		early, err := a.NewPairing(auth.RoleOperate, "", "https://box.example")
+		early, err := a.NewPairing(context.Background(), auth.RoleOperate, "", "https://box.example")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestOperateIsGivenOnce(t *testing.T) {
 			t.Fatalf("the first is of role %s", chief.Role)
 		}
 		for _, role := range []auth.Role{auth.RoleOperate, auth.RoleAdmin} {
-			if _, err := a.NewPairing(role, "", "https://box.example"); !errors.Is(err, auth.ErrOperator) {
+			if _, err := a.NewPairing(context.Background(), role, "", "https://box.example"); !errors.Is(err, auth.ErrOperator) {
 				t.Errorf("a second link: %v", err)
 			}
 			s := start(t, a)
@@ -93,7 +93,7 @@ func TestPairingIsSigned(t *testing.T) {
 		d, key := pair(t, a, auth.RoleAdmin)
 		chief := admin{principal(t, a, d, key), key}
 		code := start(t, a).Code
-		w, err := a.WaitingDevice(code)
+		w, err := a.WaitingDevice(context.Background(), code)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestOperateAfterTheFirstIsGone(t *testing.T) {
 		a := open(t, kv)
 		d, _ := pair(t, a, auth.RoleOperate)
 		for _, role := range []auth.Role{auth.RoleOperate, auth.RoleAdmin} {
-			if _, err := a.NewPairing(role, "", "https://box.example"); !errors.Is(err, auth.ErrNoAdministrator) {
+			if _, err := a.NewPairing(context.Background(), role, "", "https://box.example"); !errors.Is(err, auth.ErrNoAdministrator) {
 				t.Errorf("%s: %v", role, err)
 			}
 		}
@@ -163,7 +163,7 @@ func TestOperateOfMany(t *testing.T) {
 		brokers := []*auth.Auth{open(t, kv), open(t, kv)}
 		var codes []string
 		for i := range 20 {
-			p, err := brokers[i%2].NewPairing(auth.RoleOperate, fmt.Sprint("phone ", i), "https://box.example")
+			p, err := brokers[i%2].NewPairing(context.Background(), auth.RoleOperate, fmt.Sprint("phone ", i), "https://box.example")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,22 +29,11 @@ const (
 	maxPairings  = 32
 )
 
-// pairing is an open invitation. A code is "<id>.<secret>": the id finds the invitation, so
-// that wrong secrets are counted against the one they were meant for and a stranger, who does
-// not know the id, cannot use up anybody's tries.
-type pairing struct {
-	role    Role
-	name    string
-	digest  secretHash // of the secret
-	expires time.Time
-	tries   int
-}
-
 // NewPairing makes a one-time code, valid for five minutes and few tries. The device gets
 // role, frozen, and name, which wins over the device's own. With RoleSubmit it is for a machine, see
 // Join, which needs a name. base is the page's address. ErrOperator, ErrNoAdministrator: no link gives
-// this role any more.
-func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
+// this role any more; ErrUnavailable.
+func (a *Auth) NewPairing(ctx context.Context, role Role, name, base string) (Pairing, error) {
 	word := "pair"
 	if role == RoleSubmit {
 		word = "join"
@@ -64,35 +53,37 @@ func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
 		}
 	}
 	id, key := secret(6), secret(24)
-	now := time.Now()
-	p := &pairing{role: role, name: name, digest: sha256.Sum256([]byte(key)), expires: now.Add(pairingLife)}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	oldest := ""
-	for k, q := range a.pairings {
-		if !now.Before(q.expires) {
-			delete(a.pairings, k)
-		} else if oldest == "" || q.expires.Before(a.pairings[oldest].expires) {
-			oldest = k
+	digest := sha256.Sum256([]byte(key))
+	var expires time.Time
+	if err := a.changeOpen(ctx, func(o *openPairings, now time.Time) (bool, error) {
+		oldest := ""
+		for k, l := range o.Links {
+			if oldest == "" || l.Expires.Before(o.Links[oldest].Expires) {
+				oldest = k
+			}
 		}
+		if len(o.Links) >= maxPairings {
+			delete(o.Links, oldest)
+		}
+		expires = now.Add(pairingLife)
+		o.Links[id] = &link{Role: role, Name: name, Digest: digest[:], Expires: expires}
+		return true, nil
+	}); err != nil {
+		return Pairing{}, err
 	}
-	if len(a.pairings) >= maxPairings {
-		delete(a.pairings, oldest)
-	}
-	a.pairings[id] = p
 	code := id + "." + key
-	return Pairing{URL: strings.TrimRight(base, "/") + "/#" + word + "=" + code, Code: code, ExpiresAt: p.expires.UTC()}, nil
+	return Pairing{URL: strings.TrimRight(base, "/") + "/#" + word + "=" + code, Code: code, ExpiresAt: a.local(expires)}, nil
 }
 
-// Redeem pairs the device that holds the private part of key, once for a code. ErrPairing;
-// *hook.FieldError, ErrOperator and ErrNoAdministrator,
+// Redeem pairs the device that holds the private part of key, once for a code, at whichever broker.
+// ErrPairing; *hook.FieldError, ErrOperator and ErrNoAdministrator,
 // which leave the code valid while it has tries left.
 func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string) (Device, error) {
-	p, back, err := a.spend(code, false)
+	l, back, err := a.spend(ctx, code, false)
 	if err != nil {
 		return Device{}, err
 	}
-	d, err := a.addDevice(ctx, p.role, cmp.Or(p.name, name), key, nil)
+	d, err := a.addDevice(ctx, uuid.NewString(), l.Role, cmp.Or(l.Name, name), key, nil)
 	if err != nil {
 		back()
 	}
@@ -102,11 +93,11 @@ func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name strin
 // Join makes the token of a machine that was invited, once for a code, and returns its secret. ErrPairing;
 // ErrUnavailable, which leaves the code valid while it has tries left.
 func (a *Auth) Join(ctx context.Context, code string) (string, Token, error) {
-	p, back, err := a.spend(code, true)
+	l, back, err := a.spend(ctx, code, true)
 	if err != nil {
 		return "", Token{}, err
 	}
-	text, t, err := a.CreateToken(ctx, RoleSubmit, p.name, 0)
+	text, t, err := a.CreateToken(ctx, RoleSubmit, l.Name, 0)
 	if err != nil {
 		back()
 	}
@@ -114,30 +105,35 @@ func (a *Auth) Join(ctx context.Context, code string) (string, Token, error) {
 }
 
 // spend takes the invitation of a code, of a machine or of a device; it is good once. back makes it good
-// again, unless its tries are used up.
-func (a *Auth) spend(code string, machine bool) (p *pairing, back func(), err error) {
+// again, unless its tries are used up or the store is away: then it is spent.
+func (a *Auth) spend(ctx context.Context, code string, machine bool) (l *link, back func(), err error) {
 	id, text, _ := strings.Cut(code, ".")
-	h := sha256.Sum256([]byte(text))
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p = a.pairings[id]
-	if p == nil || !now.Before(p.expires) || (p.role == RoleSubmit) != machine {
-		return nil, nil, ErrPairing
-	}
-	p.tries++
-	right := subtle.ConstantTimeCompare(h[:], p.digest[:]) == 1
-	if p.tries >= pairingTries || right {
-		delete(a.pairings, id)
-	}
-	if !right {
-		return nil, nil, ErrPairing
-	}
-	return p, func() {
-		if a.mu.Lock(); p.tries < pairingTries {
-			a.pairings[id] = p
+	digest := sha256.Sum256([]byte(text))
+	if err := a.changeOpen(ctx, func(o *openPairings, _ time.Time) (bool, error) {
+		l = o.Links[id]
+		if l == nil || (l.Role == RoleSubmit) != machine {
+			return false, ErrPairing
 		}
-		a.mu.Unlock()
+		l.Tries++
+		right := subtle.ConstantTimeCompare(digest[:], l.Digest) == 1
+		if l.Tries >= pairingTries || right {
+			delete(o.Links, id)
+		}
+		if !right {
+			return true, ErrPairing
+		}
+		return true, nil
+	}); err != nil {
+		return nil, nil, err
+	}
+	return l, func() {
+		if l.Tries >= pairingTries {
+			return
+		}
+		_ = a.changeOpen(context.WithoutCancel(ctx), func(o *openPairings, _ time.Time) (bool, error) {
+			o.Links[id] = l
+			return true, nil
+		})
 	}, nil
 }
 
@@ -166,7 +162,7 @@ func (a *Auth) freeName(name string) string {
 }
 
 // addDevice keeps a device; word, unless nil, is by which it is let in.
-func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.JWK, word *Confirmation) (Device, error) {
+func (a *Auth) addDevice(ctx context.Context, id string, role Role, name string, key hook.JWK, word *Confirmation) (Device, error) {
 	name = cmp.Or(name, "device")
 	if err := checkName(name); err != nil {
 		return Device{}, err
@@ -175,7 +171,7 @@ func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.J
 		return Device{}, err
 	}
 	d := storedDevice{
-		Device:    Device{ID: uuid.NewString(), Name: a.freeName(name), Role: role, CreatedAt: time.Now().UTC()},
+		Device:    Device{ID: id, Name: a.freeName(name), Role: role, CreatedAt: time.Now().UTC()},
 		PublicKey: key,
 		Confirmed: word,
 	}

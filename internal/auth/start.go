@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"assent/internal/hook"
 )
@@ -24,6 +27,7 @@ const (
 	maxStarts        = 32
 	maxRelayedStarts = 16 // of them through a relay, so that others can still begin
 	maxAddressStarts = 4
+	maxAgain         = 64          // of one device within its five minutes
 	startGrace       = time.Minute // after a confirmation, in which the device can collect it
 
 	// startLetters are those that nobody takes for another one: of 0 O, 1 I L, 2 Z, 5 S, 8 B
@@ -51,24 +55,11 @@ type Waiting struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// start is a Start as the broker keeps it, under the hash of its secret; guarded by Auth.mu.
-//
-// The code is no secret: all it can do is to be shown by the one device and confirmed by an
-// administrator. It is ours and random, so nobody can make a device show another's.
-type start struct {
-	code, name       string
-	key              hook.JWK
-	from             Caller
-	created, expires time.Time
-	confirming       bool   // being stored, or stored
-	device           string // the id, once stored
-}
-
 // Caller is where a call came from.
 type Caller struct {
-	Addr netip.Addr // the invalid one: unknown
+	Addr netip.Addr `json:"addr,omitzero"` // the invalid one: unknown
 	// Relayed says that a relay passed the call on. Addr is the relay's claim then, which nothing confirms.
-	Relayed bool
+	Relayed bool `json:"relayed,omitempty"`
 }
 
 // String is the address, and whose word it is; empty: unknown.
@@ -87,7 +78,7 @@ func (c Caller) String() string {
 // address; the invalid one is an address like any other. Few may be open, and those of others
 // are never pushed out, so that nobody can keep a device from being confirmed: ErrPairingFull.
 // A second start with the same key takes the place of the first.
-func (a *Auth) StartPairing(key hook.JWK, name string, from Caller) (Start, error) {
+func (a *Auth) StartPairing(ctx context.Context, key hook.JWK, name string, from Caller) (Start, error) {
 	if _, err := parseKey(key); err != nil {
 		return Start{}, err
 	}
@@ -97,66 +88,82 @@ func (a *Auth) StartPairing(key hook.JWK, name string, from Caller) (Start, erro
 		}
 	}
 	text := secret(24)
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.sweepStartsLocked(now)
-	all, here, relayed := 0, 0, 0
-	for h, s := range a.starts {
-		switch {
-		case s.confirming: // an administrator bounds these
-		case s.key == key:
-			delete(a.starts, h)
-		default:
-			all++
-			if s.from.Relayed {
-				relayed++
-			}
-			if s.from.Relayed == from.Relayed && network(s.from.Addr) == network(from.Addr) {
-				here++
+	var s *start
+	if err := a.changeOpen(ctx, func(o *openPairings, now time.Time) (bool, error) {
+		all, here, relayed, again := 0, 0, 0, 0
+		for h, s := range o.Starts {
+			switch {
+			case s.Device != "": // an administrator bounds these
+			case s.Key == key:
+				again = s.Again + 1
+				delete(o.Starts, h)
+			default:
+				all++
+				if s.From.Relayed {
+					relayed++
+				}
+				if s.From.Relayed == from.Relayed && network(s.From.Addr) == network(from.Addr) {
+					here++
+				}
 			}
 		}
+		if all >= maxStarts || here >= maxAddressStarts || from.Relayed && relayed >= maxRelayedStarts || again > maxAgain {
+			return false, ErrPairingFull
+		}
+		s = &start{Code: o.newCode(), Name: name, Key: key, From: from, Created: now, Expires: now.Add(pairingLife), Again: again}
+		o.Starts[startID(text)] = s
+		return true, nil
+	}); err != nil {
+		return Start{}, err
 	}
-	if all >= maxStarts || here >= maxAddressStarts || from.Relayed && relayed >= maxRelayedStarts {
-		return Start{}, ErrPairingFull
-	}
-	s := &start{code: a.newCodeLocked(), name: name, key: key, from: from, created: now, expires: now.Add(pairingLife)}
-	a.starts[sha256.Sum256([]byte(text))] = s
-	return Start{Code: s.code, Secret: text, ExpiresAt: s.expires.UTC()}, nil
+	return Start{Code: s.Code, Secret: text, ExpiresAt: a.local(s.Expires)}, nil
+}
+
+// startID is under which a start is kept.
+func startID(secret string) string {
+	h := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(h[:])
 }
 
 // PollPairing returns the device of a start that was confirmed, else when the wait ends.
 // ErrPairing means that the start was refused, has expired or never was.
-func (a *Auth) PollPairing(secret string) (d Device, expires time.Time, err error) {
-	h := sha256.Sum256([]byte(secret))
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.starts[h]
-	if s == nil || !now.Before(s.expires) {
+func (a *Auth) PollPairing(ctx context.Context, secret string) (d Device, expires time.Time, err error) {
+	id := startID(secret)
+	s, ok := findOpen(ctx, a, func(o openPairings, now time.Time) (start, bool) {
+		s := o.Starts[id]
+		if s == nil || !now.Before(s.Expires) {
+			return start{}, false
+		}
+		return *s, true
+	})
+	if !ok {
 		return Device{}, time.Time{}, ErrPairing
 	}
-	if s.device == "" {
-		return Device{}, s.expires.UTC(), nil
+	if d, ok := a.Device(s.Device); ok && s.Device != "" {
+		return d, time.Time{}, nil
 	}
-	e := a.devices[s.device]
-	if e == nil { // revoked already
-		return Device{}, time.Time{}, ErrPairing
+	if s.Stored {
+		if _, _, err := a.cfg.KV.Get(ctx, devicePrefix+s.Device); err != nil { // it was revoked already
+			return Device{}, time.Time{}, ErrPairing
+		}
 	}
-	return a.deviceLocked(e), time.Time{}, nil
+	return Device{}, a.local(s.Expires), nil // or another broker has just stored it
+}
+
+// waiting is a start as it is shown.
+func (a *Auth) waiting(s *start) Waiting {
+	return Waiting{Code: s.Code, PublicKey: s.Key, Name: s.Name, From: s.From.String(), CreatedAt: a.local(s.Created), ExpiresAt: a.local(s.Expires)}
 }
 
 // WaitingDevices lists the starts that can be confirmed, oldest first.
 func (a *Auth) WaitingDevices() []Waiting {
-	now := time.Now()
+	now := a.cfg.Now()
 	list := []Waiting{}
 	a.mu.Lock()
-	a.sweepStartsLocked(now)
-	for _, s := range a.starts {
-		if s.confirming {
-			continue
+	for _, s := range a.open.Starts {
+		if s.confirmable(now) {
+			list = append(list, a.waiting(s))
 		}
-		list = append(list, Waiting{Code: s.code, PublicKey: s.key, Name: s.name, From: s.from.String(), CreatedAt: s.created.UTC(), ExpiresAt: s.expires.UTC()})
 	}
 	a.mu.Unlock()
 	slices.SortFunc(list, func(x, y Waiting) int {
@@ -166,14 +173,17 @@ func (a *Auth) WaitingDevices() []Waiting {
 }
 
 // WaitingDevice is the start that shows code, or ErrNoStart.
-func (a *Auth) WaitingDevice(code string) (Waiting, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, s := a.findStartLocked(code, time.Now())
-	if s == nil {
+func (a *Auth) WaitingDevice(ctx context.Context, code string) (Waiting, error) {
+	w, ok := findOpen(ctx, a, func(o openPairings, now time.Time) (Waiting, bool) {
+		if _, s := o.find(code, now); s != nil {
+			return a.waiting(s), true
+		}
+		return Waiting{}, false
+	})
+	if !ok {
 		return Waiting{}, ErrNoStart
 	}
-	return Waiting{Code: s.code, PublicKey: s.key, Name: s.name, From: s.from.String(), CreatedAt: s.created.UTC(), ExpiresAt: s.expires.UTC()}, nil
+	return w, nil
 }
 
 // ConfirmPairing pairs the device that shows code, once. It gets role, frozen, and name, or
@@ -183,70 +193,75 @@ func (a *Auth) ConfirmPairing(ctx context.Context, code string, role Role, name 
 	if err := checkDeviceRole(role); err != nil {
 		return Device{}, err
 	}
-	a.mu.Lock()
-	_, s := a.findStartLocked(code, time.Now())
-	if s == nil {
-		a.mu.Unlock()
-		return Device{}, ErrNoStart
-	}
-	s.confirming = true
-	key, name := s.key, cmp.Or(name, s.name)
-	a.mu.Unlock()
-
-	d, err := a.addDevice(ctx, role, name, key, word)
-
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err != nil {
-		s.confirming = false
+	device := uuid.NewString()
+	var id string
+	var s start
+	if err := a.changeOpen(ctx, func(o *openPairings, now time.Time) (bool, error) {
+		h, found := o.find(code, now)
+		if found == nil {
+			return false, ErrNoStart
+		}
+		id, s = h, *found
+		found.Device = device
+		if heard := now.Add(startGrace); found.Expires.Before(heard) {
+			found.Expires = heard
+		}
+		return true, nil
+	}); err != nil {
 		return Device{}, err
 	}
-	s.device = d.ID
-	if heard := time.Now().Add(startGrace); s.expires.Before(heard) {
-		s.expires = heard
-	}
-	return d, nil
+	d, err := a.addDevice(ctx, device, role, cmp.Or(name, s.Name), s.Key, word)
+	// If this is not kept, the device hears all the same that it is paired; one that is not waits for nothing.
+	_ = a.changeOpen(context.WithoutCancel(ctx), func(o *openPairings, _ time.Time) (bool, error) {
+		found := o.Starts[id]
+		switch {
+		case found == nil || found.Device != device:
+			return false, nil
+		case err != nil:
+			o.Starts[id] = &s
+		default:
+			found.Stored = true
+		}
+		return true, nil
+	})
+	return d, err
 }
 
 // RefusePairing ends the start that shows code. ErrNoStart.
-func (a *Auth) RefusePairing(code string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	h, s := a.findStartLocked(code, time.Now())
-	if s == nil {
-		return ErrNoStart
-	}
-	delete(a.starts, h)
-	return nil
+func (a *Auth) RefusePairing(ctx context.Context, code string) error {
+	return a.changeOpen(ctx, func(o *openPairings, now time.Time) (bool, error) {
+		h, s := o.find(code, now)
+		if s == nil {
+			return false, ErrNoStart
+		}
+		delete(o.Starts, h)
+		return true, nil
+	})
 }
 
-// findStartLocked finds what can be confirmed or refused. Codes match in either case, and
+// confirmable reports whether a start can be confirmed or refused.
+func (s *start) confirmable(now time.Time) bool {
+	return s != nil && s.Device == "" && now.Before(s.Expires)
+}
+
+// find finds what can be confirmed or refused. Codes match in either case, and
 // with any separators between the letters.
-func (a *Auth) findStartLocked(code string, now time.Time) (secretHash, *start) {
+func (o *openPairings) find(code string, now time.Time) (string, *start) {
 	want := plainCode(code)
-	for h, s := range a.starts {
-		if !s.confirming && now.Before(s.expires) && plainCode(s.code) == want {
+	for h, s := range o.Starts {
+		if s.confirmable(now) && plainCode(s.Code) == want {
 			return h, s
 		}
 	}
-	return secretHash{}, nil
+	return "", nil
 }
 
 func plainCode(code string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 }
 
-// sweepStartsLocked forgets what has expired. One that is being stored stays until it is.
-func (a *Auth) sweepStartsLocked(now time.Time) {
-	for h, s := range a.starts {
-		if !now.Before(s.expires) && (!s.confirming || s.device != "") {
-			delete(a.starts, h)
-		}
-	}
-}
-
-// newCodeLocked returns a code that no other start has.
-func (a *Auth) newCodeLocked() string {
+// newCode returns a code that no other start has.
+func (o *openPairings) newCode() string {
 	for {
 		b := make([]byte, 0, startLength+1)
 		for len(b) < startLength+1 {
@@ -257,8 +272,8 @@ func (a *Auth) newCodeLocked() string {
 		}
 		code := string(b)
 		taken := false
-		for _, s := range a.starts {
-			taken = taken || s.code == code
+		for _, s := range o.Starts {
+			taken = taken || s.Code == code
 		}
 		if !taken {
 			return code

@@ -200,7 +200,7 @@ var targets = map[string]target{
 		return strike{path: "/v1/pause", body: "{}"}
 	}, want: 200, changes: true},
 	"GET /v1/pair":           {need: auth.RoleAdmin, ready: get("/v1/pair"), want: 200, byDevice: true},
-	"POST /v1/pair":          {need: auth.RoleAdmin, ready: post("/v1/pair", fields{}), want: 201},
+	"POST /v1/pair":          {need: auth.RoleAdmin, ready: post("/v1/pair", fields{}), want: 201, changes: true},
 	"DELETE /v1/pair/{code}": {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/pair/" + f.started().Code} }, want: 204, changes: true, byDevice: true},
 	"POST /v1/pair/redeem": {ready: func(f *fort) strike {
 		return strike{path: "/v1/pair/redeem", body: mustJSON(fields{"code": f.invited(), "publicKey": authtest.NewKey().JWK()})}

@@ -135,7 +135,7 @@ func newFort(t *testing.T) *fort {
 	_, err = f.auth.Redeem(ctx, f.used["code"], authtest.NewKey().JWK(), "")
 	f.must(err)
 	refused := f.started()
-	f.must(f.auth.RefusePairing(refused.Code))
+	f.must(f.auth.RefusePairing(context.Background(), refused.Code))
 	f.used["secret"] = refused.Secret
 	f.used["ticket"], _ = f.auth.NewTicket(f.principal(auth.RoleView))
 	_, err = f.auth.RedeemTicket(f.used["ticket"])
@@ -200,13 +200,13 @@ func (f *fort) principal(role auth.Role) auth.Principal {
 }
 
 func (f *fort) invited() string {
-	p, err := f.auth.NewPairing(auth.RoleApprove, "", f.url)
+	p, err := f.auth.NewPairing(context.Background(), auth.RoleApprove, "", f.url)
 	f.must(err)
 	return p.Code
 }
 
 func (f *fort) invitedMachine() string {
-	p, err := f.auth.NewPairing(auth.RoleSubmit, "laptop", f.url)
+	p, err := f.auth.NewPairing(context.Background(), auth.RoleSubmit, "laptop", f.url)
 	f.must(err)
 	return p.Code
 }
@@ -214,7 +214,7 @@ func (f *fort) invitedMachine() string {
 func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
 	key := authtest.NewKey()
 	if f.chief == nil {
-		p, err := f.auth.NewPairing(auth.RoleAdmin, "", f.url)
+		p, err := f.auth.NewPairing(context.Background(), auth.RoleAdmin, "", f.url)
 		f.must(err)
 		f.chiefKey = authtest.NewKey()
 		d, err := f.auth.Redeem(context.Background(), p.Code, f.chiefKey.JWK(), "")
@@ -224,9 +224,9 @@ func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
 		f.chief = &chief
 	}
 	f.clearStarts()
-	s, err := f.auth.StartPairing(key.JWK(), "", auth.Caller{})
+	s, err := f.auth.StartPairing(context.Background(), key.JWK(), "", auth.Caller{})
 	f.must(err)
-	waiting, err := f.auth.WaitingDevice(s.Code)
+	waiting, err := f.auth.WaitingDevice(context.Background(), s.Code)
 	f.must(err)
 	word, err := f.chief.VouchPairing(waiting, role, "", f.chiefKey.Sign(auth.PairText(s.Code, key.JWK(), role, "")))
 	f.must(err)
@@ -287,14 +287,14 @@ func (f *fort) rung() (string, auth.Device, *authtest.Key) {
 
 func (f *fort) clearStarts() {
 	for _, w := range f.auth.WaitingDevices() {
-		f.must(f.auth.RefusePairing(w.Code))
+		f.must(f.auth.RefusePairing(context.Background(), w.Code))
 	}
 }
 
 // started is a device that waits.
 func (f *fort) started() auth.Start {
 	f.clearStarts()
-	s, err := f.auth.StartPairing(authtest.NewKey().JWK(), "", auth.Caller{})
+	s, err := f.auth.StartPairing(context.Background(), authtest.NewKey().JWK(), "", auth.Caller{})
 	f.must(err)
 	return s
 }

@@ -23,7 +23,7 @@ func (s *Server) newPairing(w http.ResponseWriter, r *http.Request) {
 	if !s.readObject(w, r, "NewPairing", map[string]any{"role": &role, "name": &name}, nil) {
 		return
 	}
-	p, err := s.cfg.Auth.NewPairing(auth.Role(role), name, s.URL())
+	p, err := s.cfg.Auth.NewPairing(r.Context(), auth.Role(role), name, s.URL())
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -70,7 +70,7 @@ func (s *Server) startPairing(w http.ResponseWriter, r *http.Request) {
 	if !s.readObject(w, r, "StartPairing", map[string]any{"name": &name, "publicKey": &keyText}, nil) {
 		return
 	}
-	start, err := s.cfg.Auth.StartPairing(publicKey(keyText), name, s.clientAddr(r))
+	start, err := s.cfg.Auth.StartPairing(r.Context(), publicKey(keyText), name, s.clientAddr(r))
 	if err != nil {
 		s.pairingFailed(w, r, "start", err)
 		return
@@ -84,7 +84,7 @@ func (s *Server) pollPairing(w http.ResponseWriter, r *http.Request) {
 	if !s.readObject(w, r, "PollPairing", map[string]any{"secret": &secret}, nil) {
 		return
 	}
-	d, expires, err := s.cfg.Auth.PollPairing(secret)
+	d, expires, err := s.cfg.Auth.PollPairing(r.Context(), secret)
 	switch {
 	case err != nil:
 		s.pairingFailed(w, r, "poll", err)
@@ -132,7 +132,7 @@ func (s *Server) listWaiting(w http.ResponseWriter, r *http.Request) {
 
 // refusePairing is DELETE /v1/pair/{code}.
 func (s *Server) refusePairing(w http.ResponseWriter, r *http.Request) {
-	err := s.cfg.Auth.RefusePairing(param(r, "code"))
+	err := s.cfg.Auth.RefusePairing(r.Context(), param(r, "code"))
 	if err == nil {
 		s.log.Info("a device was refused", zap.String("by", line(principal(r).Approver.Name)))
 	}
@@ -176,7 +176,7 @@ func (s *Server) confirmPairing(w http.ResponseWriter, r *http.Request) {
 // wordFor is the signed word of a device for the one that shows code. It answers the call, and reports
 // false, where that does not hold.
 func (s *Server) wordFor(w http.ResponseWriter, r *http.Request, by auth.Principal, code string, role auth.Role, name, signature string, sent *hook.Verification) (*auth.Confirmation, bool) {
-	waiting, err := s.cfg.Auth.WaitingDevice(code)
+	waiting, err := s.cfg.Auth.WaitingDevice(r.Context(), code)
 	if err != nil {
 		s.pairingFailed(w, r, "confirm", err)
 		return nil, false

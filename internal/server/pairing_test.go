@@ -138,7 +138,7 @@ func TestTrustedProxies(t *testing.T) {
 			code := decode[auth.Start](t, r.body).Code
 			for _, w := range g.auth.WaitingDevices() {
 				if w.Code == code {
-					if err := g.auth.RefusePairing(code); err != nil {
+					if err := g.auth.RefusePairing(t.Context(), code); err != nil {
 						t.Error(err)
 					}
 					return w.From

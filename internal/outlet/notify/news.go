@@ -147,6 +147,9 @@ func (r *ring) tell(n news) {
 	n.agent = r.agentOf(n.agent)
 	for _, t := range r.targets {
 		if t.wants(&n) {
+			if !r.mine && len(t.news) >= maxTargetNews {
+				t.news = t.news[1:] // the broker that tells has most likely told it
+			}
 			t.add(&n)
 		}
 	}
@@ -243,7 +246,7 @@ func (t *target) nextWaits(now time.Time, items []*item) (*delivery, time.Time) 
 		return nil, end
 	}
 	for _, it := range items {
-		if it.n <= t.reminded || it.settled || !t.set.rings(it.session) {
+		if it.n <= t.reminded || it.settled || !t.set.rings(it.session) || it.short != "" && t.toldAside[reminderID(it.id)[:16]] {
 			continue
 		}
 		if at := it.asked.Add(max(longWait, t.set.after())); now.Before(at) {

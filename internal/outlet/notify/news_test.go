@@ -1,9 +1,7 @@
 package notify_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"assent/internal/hook"
@@ -366,59 +363,5 @@ func TestOneStopIsOneMessage(t *testing.T) {
 		if got := b.said(); got != "halt.stop halt.stop" {
 			t.Errorf("%q", got)
 		}
-	})
-}
-
-// Brokers that share a store share news: one of them tells a device, and a notice that both have. While the
-// store is away each does.
-func TestReplicasShareNews(t *testing.T) {
-	withBot(t, func(string) bool { return false }, func(t *testing.T, r *rig, b *bot) {
-		r.end()
-		r.cfg.Shared = true
-		r.start()
-		first, kv := r.push, r.kv
-		other, err := notify.Open(context.Background(), r.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		ran := make(chan error, 1)
-		go func() { ran <- other.Run(ctx) }()
-		synctest.Wait()
-		happens := func(n int) {
-			for range n {
-				session := uuid.NewString()
-				for _, p := range []*notify.Push{first, other} {
-					p.Observe(hook.Event{Type: hook.EventStop, Time: time.Now()}, hook.Payload{SessionID: session})
-				}
-				pass(time.Minute)
-			}
-			for _, p := range []*notify.Push{first, other} {
-				p.Halted(hook.Halt{Acts: []hook.HaltAct{{Act: hook.HaltStop, At: time.Now(), By: everything}}})
-			}
-			pass(time.Minute)
-		}
-		happens(100) // more than there are slots
-		if got := strings.Fields(b.said()); len(got) != 101 || len(b.ids) != 101 {
-			t.Errorf("%d messages, %d ids", len(got), len(b.ids))
-		}
-		claims := 0
-		for key := range kv.Values() {
-			if strings.HasPrefix(key, "push.claim.") {
-				claims++
-			}
-		}
-		if claims == 0 || claims > 64 {
-			t.Errorf("%d claims stay", claims)
-		}
-		kv.SetDown(errors.New("away"))
-		happens(1)
-		if got := strings.Fields(b.said()); len(got) != 105 || len(b.ids) != 103 {
-			t.Errorf("without the store: %d messages, %d ids", len(got), len(b.ids))
-		}
-		kv.SetDown(nil)
-		cancel()
-		<-ran
-		_ = other.Close()
 	})
 }

@@ -18,7 +18,6 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -36,8 +35,9 @@ type Config struct {
 	// KV keeps the key and the subscriptions, which replicas share.
 	KV     kvmirror.KV
 	Broker *broker.Broker
-	// Shared says that other brokers share KV. Of news that they all have, one of them tells each target.
-	Shared bool
+	// Mine says whether this broker is the one that tells, of those that share KV: for the hooks of all of
+	// them. It must be quick, and is asked before each message. nil: no other shares KV.
+	Mine func() bool
 	// Frozen says that KV takes nothing: the record is damaged.
 	Frozen bool
 	// May says whether a device is still paired and may see requests. One that may not gets
@@ -100,13 +100,13 @@ type Push struct {
 	news    chan news     // to Run
 	// newsFull is when the operator was last told that news is full, in Unix seconds.
 	newsFull atomic.Int64
-	self     string // names this broker among those that share the KV
 
 	counts counts
 
 	mu      sync.Mutex
 	devices map[string]*stored     // guarded by mu; by device
 	status  map[string]*sendStatus // guarded by mu; by key of the target
+	told    map[string]toldState   // guarded by mu; by key
 	notices []Notice               // guarded by mu; the elements never change
 	problem string                 // guarded by mu; what is wrong with the file of notices
 	keys    vapidKeys              // guarded by mu; empty until the store's are known
@@ -149,7 +149,7 @@ func Open(ctx context.Context, cfg Config) (*Push, error) {
 		status:  map[string]*sendStatus{},
 		haveKey: make(chan struct{}),
 		notices: cfg.Notices,
-		self:    rand.Text(),
+		told:    map[string]toldState{},
 	}
 	p.counts = newCounts(p)
 	if cfg.NoticesFile != "" {

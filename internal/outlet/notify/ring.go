@@ -25,6 +25,8 @@ type ring struct {
 	others  bool            // another agent than Claude Code was heard of
 	halted  news            // the last that was told of a stop or a pause
 	flying  int             // deliveries on their way
+	mine    bool            // this broker tells
+	recent  []ended         // while it does not: what ended last
 	results chan result
 	sends   sync.WaitGroup
 }
@@ -35,6 +37,7 @@ type result struct {
 	d      *delivery
 	sub    *Subscription
 	notice *Notice
+	asked  []string // see target.askedNow
 	verdict
 }
 
@@ -51,6 +54,7 @@ func (p *Push) Run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		r.look()
 		timer.Reset(r.send(ctx))
 		select {
 		case b := <-batches:
@@ -112,11 +116,14 @@ func (r *ring) see(v broker.View) {
 	switch {
 	case it != nil && v.State == broker.Ended:
 		r.over(it, string(v.Outcome))
-	case it == nil && v.State == broker.Pending && !v.HeldElsewhere: // another replica's hooks are its to ring for
+	case it == nil && v.State == broker.Pending:
 		r.last++
 		it = &item{
 			n: r.last, id: v.ID, session: v.SessionID, name: shortName(v), agent: r.agentOf(v.Agent), waits: waitsFor(v.ToolName),
-			asked: v.CreatedAt, deadline: v.Deadline, before: v.CreatedAt.Before(r.began),
+			asked: v.CreatedAt, deadline: v.Deadline, before: r.p.cfg.Mine == nil && v.CreatedAt.Before(r.began),
+		}
+		if r.p.cfg.Mine != nil {
+			it.short = shortID(it.id)
 		}
 		if r.describes() {
 			it.about = r.p.aboutOf(&v.Request)
@@ -153,7 +160,12 @@ func (r *ring) describes() bool {
 func (r *ring) over(it *item, outcome string) {
 	delete(r.byID, it.id)
 	it.settled, it.outcome = true, outcome
+	if !r.mine {
+		r.overElsewhere(it)
+		return
+	}
 	for _, n := range it.notified {
+		delete(n.t.told, it.short)
 		n.t.over(it, n.one)
 	}
 	if it.before {
@@ -161,6 +173,11 @@ func (r *ring) over(it *item, outcome string) {
 			if !it.wasNotified(t) {
 				t.overFromBefore(it)
 			}
+		}
+	}
+	if it.short != "" {
+		for _, t := range r.targets {
+			t.overTold(it)
 		}
 	}
 	it.notified = nil
@@ -194,8 +211,13 @@ func (r *ring) compact() {
 func (r *ring) sync() {
 	p := r.p
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	r.syncNoticesLocked()
+	created := r.syncNoticesLocked()
+	defer func() {
+		p.mu.Unlock()
+		for _, t := range created {
+			t.begin()
+		}
+	}()
 	for id, t := range r.targets {
 		if t.device {
 			if e := p.devices[t.id]; e == nil || e.Subscription == nil {
@@ -216,13 +238,14 @@ func (r *ring) sync() {
 			// A person who subscribes has the page open, and sees what waits already.
 			t = &target{p: p, id: id, device: true, cursor: r.last, reminded: r.last}
 			r.targets[deviceKey(id)] = t
+			created = append(created, t)
 		}
 		t.sub, t.set = e.Subscription, e.Settings
 	}
 }
 
-// syncNoticesLocked takes in the notices; the lock is the Push's.
-func (r *ring) syncNoticesLocked() {
+// syncNoticesLocked takes in the notices, and returns the targets that it made; the lock is the Push's.
+func (r *ring) syncNoticesLocked() (created []*target) {
 	p := r.p
 	there := map[string]bool{}
 	for i := range p.notices {
@@ -233,6 +256,7 @@ func (r *ring) syncNoticesLocked() {
 		if t == nil {
 			t = &target{p: p, id: n.Name} // what waits already is news to it
 			r.targets[key] = t
+			created = append(created, t)
 		}
 		if t.notice == nil || !reflect.DeepEqual(t.notice, n) {
 			t.notice, t.set = n, n.Settings
@@ -247,12 +271,19 @@ func (r *ring) syncNoticesLocked() {
 			delete(p.status, key)
 		}
 	}
+	return created
 }
 
 // send starts deliveries, and says when to look again.
 func (r *ring) send(ctx context.Context) time.Duration {
 	now := time.Now()
 	wait := time.Minute // clocks may be set, and machines sleep
+	if r.p.cfg.Mine != nil {
+		wait = mineEvery
+	}
+	if !r.mine {
+		return wait
+	}
 	for _, t := range r.targets {
 		if r.flying >= maxSending {
 			return wait // a result comes first
@@ -262,6 +293,9 @@ func (r *ring) send(ctx context.Context) time.Duration {
 			t.sending = true
 			r.flying++
 			res := result{t: t, d: d, sub: t.sub, notice: t.notice} // t stays with run
+			if r.p.cfg.Mine != nil {
+				res.asked = t.askedNow(d)
+			}
 			r.sends.Go(func() { r.deliver(ctx, res) })
 		} else if !again.IsZero() {
 			wait = min(wait, again.Sub(now))
@@ -272,12 +306,15 @@ func (r *ring) send(ctx context.Context) time.Duration {
 
 // deliver sends one delivery, in a goroutine of its own.
 func (r *ring) deliver(ctx context.Context, res result) {
-	if res.d.news != nil && !r.p.claim(ctx, &res) {
+	if !r.p.mine() {
 		res.elsewhere = true
 	} else if res.notice != nil {
 		res.verdict = r.p.toNotice(ctx, res.notice, res.d)
 	} else {
 		res.verdict = r.p.toDevice(ctx, res.t.id, res.sub, res.d)
+	}
+	if r.p.cfg.Mine != nil && !res.elsewhere && res.trouble == "" {
+		r.p.keepTold(ctx, &res)
 	}
 	select {
 	case r.results <- res:
@@ -290,7 +327,6 @@ func (r *ring) settle(ctx context.Context, res result) {
 	t, now := res.t, time.Now()
 	t.sending = false
 	if res.elsewhere {
-		t.arrived(res.d)
 		return
 	}
 	r.p.counts.sent(t.device, res.trouble == "")

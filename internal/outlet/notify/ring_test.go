@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -544,7 +545,8 @@ func TestAfterARestart(t *testing.T) {
 	})
 }
 
-func TestAnotherReplicasRequestIsNotOursToRingFor(t *testing.T) {
+// The one that tells does so for the hooks of all, and the others for none.
+func TestAnotherReplicasRequestIsRungFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
@@ -556,7 +558,8 @@ func TestAnotherReplicasRequestIsNotOursToRingFor(t *testing.T) {
 		}
 		cfg := r.cfg
 		other := notifytest.New("https://push.example")
-		cfg.Broker, cfg.Transport = b, other
+		var mine atomic.Bool
+		cfg.Broker, cfg.Transport, cfg.Mine = b, other, mine.Load
 		p, err := notify.Open(context.Background(), cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -570,6 +573,11 @@ func TestAnotherReplicasRequestIsNotOursToRingFor(t *testing.T) {
 		r.want("asked")
 		if other.Tries() != 0 {
 			t.Error("both replicas ring")
+		}
+		mine.Store(true)
+		pass(time.Minute)
+		if other.Tries() != 1 {
+			t.Errorf("who took over rang %d times", other.Tries())
 		}
 		if p.State("phone").PublicKey != r.push.State("phone").PublicKey {
 			t.Error("the replicas have different keys")

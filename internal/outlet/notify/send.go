@@ -19,7 +19,7 @@ type verdict struct {
 	trouble    string // for people; empty: it was taken
 	dead       bool   // the subscription is no more
 	revoked    bool   // the device is no more
-	elsewhere  bool   // another broker sends it
+	elsewhere  bool   // another broker tells by now
 	retryAfter time.Duration
 }
 

@@ -178,6 +178,10 @@ func (p *Push) apply(key string, value []byte, rev uint64) (after func()) {
 		p.applyKeys(value)
 		return nil
 	}
+	if strings.HasPrefix(key, toldPrefix) {
+		p.applyTold(key, value, rev)
+		return nil
+	}
 	device, ok := strings.CutPrefix(key, devicePrefix)
 	if !ok {
 		return nil

@@ -22,6 +22,7 @@ type item struct {
 	// devices of it.
 	before   bool
 	notified []notified
+	short    string // see shortID; "" where no other broker tells
 }
 
 // notified is one target that was notified of an item: of it alone, or of several at once.
@@ -39,14 +40,15 @@ type target struct {
 	sub    *Subscription // of a device
 	notice *Notice       // of a notice
 
-	cursor   uint64  // items up to it are dealt with
-	ones     int     // waiting items it was notified of one by one
-	many     int     // waiting items it was notified of together
-	reminded uint64  // items up to it are not told of again, however long they wait
-	news     []*news // it was not sent yet; at most maxTargetNews
-	gone     []Gone  // items that ended and it does not know of yet; with ones at most maxOnes, and two of many
-	sending  bool
-	removed  bool
+	cursor          uint64          // items up to it are dealt with
+	ones            int             // waiting items it was notified of one by one
+	many            int             // waiting items it was notified of together
+	reminded        uint64          // items up to it are not told of again, however long they wait
+	news            []*news         // it was not sent yet; at most maxTargetNews
+	told, toldAside map[string]bool // what was told it by any broker, see told; items that still wait
+	gone            []Gone          // items that ended and it does not know of yet; with ones at most maxOnes, and two of many
+	sending         bool
+	removed         bool
 
 	full time.Time // the pace: see pace
 	// A failure to tell of requests puts off everything; one to tell of anything else puts off only that:
@@ -200,7 +202,7 @@ func (t *target) due(now time.Time, items []*item) (rings []*item, upTo uint64, 
 	}
 	upTo = t.cursor
 	for _, it := range items[t.first(items):] {
-		if !it.settled {
+		if !it.settled && !t.told[it.short] {
 			if at := it.asked.Add(t.set.after()); now.Before(at) {
 				again = at
 				break
@@ -248,6 +250,9 @@ func (t *target) arrived(d *delivery) {
 			t.over(it, one)
 		} else {
 			it.notified = append(it.notified, notified{t, one})
+			if it.short != "" {
+				t.told[it.short] = true
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,8 +73,15 @@ func (p *Push) toWebhook(ctx context.Context, n *Notice, d *delivery) verdict {
 	switch { // again after an answer that was lost, or by another broker
 	case d.Type == typeAsked:
 		id = "msg_" + d.RequestID
-	case d.news != nil:
-		id = "msg_" + d.news.id()
+	case d.Type == typeMany:
+		ids := make([]string, 0, len(d.items))
+		for _, it := range d.items {
+			ids = append(ids, it.id)
+		}
+		slices.Sort(ids)
+		id = "msg_" + digestOf(ids...)
+	case d.asideID() != "":
+		id = "msg_" + d.asideID()
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "assent")

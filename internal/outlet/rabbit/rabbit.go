@@ -8,7 +8,7 @@
 //
 // # Concurrency
 //
-// Run keeps one connection at a time. Each has one goroutine that reads the stream and publishes,
+// Run keeps one connection at a time, and has one goroutine that looks whether it is to publish. Each connection has one that reads the stream and publishes,
 // and one, Run's own, that waits for the confirms; both end before the next connection begins.
 // The collectors may be asked at any time.
 package rabbit
@@ -53,6 +53,10 @@ type Config struct {
 	Mutation func(hook.Event) (m hook.Mutation, ok bool, err error)
 	Encode   func(hook.Mutation) ([]byte, error)
 
+	// Mine says whether this broker is the one that publishes, of those that share the cursor. It must be
+	// quick, and is asked before each message; what is published twice all the same has the same id. nil: no other shares it.
+	Mine func() bool
+
 	// Logf hears what an operator should know; nil discards it. It gets neither payloads nor the
 	// password.
 	Logf func(format string, args ...any)
@@ -72,6 +76,7 @@ type Publisher struct {
 	careful uint64        // events up to this one are published one at a time
 	refused uint64        // an event that RabbitMQ refuses
 	taken   uint64        // the last event that was looked at
+	held    bool          // it is our turn, and the cursor was read since it began
 	doubted bool          // RabbitMQ was there and confirmed nothing
 }
 
@@ -151,18 +156,27 @@ func (p *Publisher) Run(ctx context.Context) error {
 	lastLogged := ""
 	pause := backoff{shortest: 200 * time.Millisecond, longest: 10 * time.Second}
 	for {
+		if err := p.awaitTurn(ctx); err != nil {
+			return err
+		}
 		if now, err := p.cfg.EventsNow(ctx); err == nil { // else the session waits for the stream
 			p.resume(now)
 		}
 		before, begun := p.cursor.Load(), time.Now()
-		err := p.session(ctx, func() {
+		turn, end := p.turn(ctx)
+		err := p.session(turn, func() {
 			if lastLogged != "" {
 				p.cfg.Logf("rabbitmq: %s is back", p.server)
 				lastLogged = ""
 			}
 		})
+		over := turn.Err() != nil || errors.Is(err, errNotMine)
+		end()
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if over {
+			continue
 		}
 		if p.cursor.Load() != before || time.Since(begun) > time.Minute {
 			pause.reset()

@@ -152,6 +152,10 @@ func (s *session) take(e hook.Event) {
 	if s.reading.Err() != nil {
 		return
 	}
+	if !s.p.mine() {
+		s.fail(errNotMine)
+		return
+	}
 	first := e.Seq > s.p.taken // not after a lost connection
 	s.p.taken = max(s.p.taken, e.Seq)
 	if first {

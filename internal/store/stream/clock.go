@@ -42,3 +42,13 @@ func (c *clock) stored(at time.Time) time.Time {
 	}
 	return now.Add(-age)
 }
+
+// now is the stream's time; this machine's while that is not known.
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.here.IsZero() {
+		return time.Now()
+	}
+	return c.there.Add(time.Since(c.here))
+}

@@ -33,3 +33,19 @@ func TestClock(t *testing.T) {
 		}
 	})
 }
+
+// now is the stream's time, also after this machine's clock was found to be another.
+func TestClockNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c clock
+		if got := c.now(); !got.Equal(time.Now()) {
+			t.Errorf("of a stream that was not heard of: %v", got)
+		}
+		there := time.Now().Add(-10 * time.Minute)
+		c.read(there, time.Now(), time.Now())
+		time.Sleep(time.Minute)
+		if got := c.now(); !got.Equal(there.Add(time.Minute)) {
+			t.Errorf("%v", got)
+		}
+	})
+}

@@ -16,6 +16,38 @@ import (
 	"assent/internal/store/follow"
 )
 
+// Of two that have a cursor, the one that saved it last saves it again, and the other one not before it has read it.
+func TestCursorIsFenced(t *testing.T) {
+	s := open(t, Config{})
+	ctx := t.Context()
+	former, latter := s.Cursor("a.cursor"), s.Cursor("a.cursor")
+	save := func(k *KeptCursor, seq uint64, want error) {
+		t.Helper()
+		if err := k.Save(ctx, follow.Cursor{Seq: seq}); !errors.Is(err, want) {
+			t.Errorf("save %d: %v, want %v", seq, err, want)
+		}
+	}
+	save(former, 1, nil)
+	save(former, 2, nil)
+	if c, ok, err := latter.Load(ctx); c.Seq != 2 || !ok || err != nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	save(latter, 3, nil)
+	save(former, 2, broker.ErrConflict) // it does not know yet that its turn is over
+	save(former, 4, broker.ErrConflict)
+	save(latter, 5, nil)
+	if c, _, err := former.Load(ctx); c.Seq != 5 || err != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+	save(former, 6, nil)
+
+	// An acknowledgement was lost: what was saved is ours.
+	if _, err := s.Put(ctx, "a.cursor", (follow.Cursor{Seq: 6}).Encode()); err != nil {
+		t.Fatal(err)
+	}
+	save(former, 7, nil)
+}
+
 func TestCursor(t *testing.T) {
 	s := open(t, Config{})
 	ctx := t.Context()

@@ -78,6 +78,7 @@ type Config struct {
 // Stream is the open durable core. It implements broker.Log.
 type Stream struct {
 	cfg      Config
+	began    time.Time
 	logf     func(string, ...any)
 	lock     *dirLock // nil without Dir
 	events   *engine
@@ -101,6 +102,15 @@ type Stream struct {
 
 var _ broker.Log = (*Stream)(nil)
 
+// Now is the time of the record, the same for all who share it, as far as it is known. It runs on this
+// machine's monotonic clock, so that nobody who sets a clock moves it.
+func (s *Stream) Now() time.Time {
+	if s.cfg.URL == "" {
+		return s.began.Add(time.Since(s.began))
+	}
+	return s.record.clock.now()
+}
+
 // ErrClosed is what Tail, Events and Watch return when the Stream is closed under them. Other
 // calls on a closed Stream return an error that wraps it and broker.ErrUnavailable.
 var ErrClosed = errors.New("the stream is closed")
@@ -114,7 +124,7 @@ func Open(ctx context.Context, cfg Config) (*Stream, error) {
 	if cfg.URL == "" && cfg.RecordURL != "" {
 		return nil, errors.New("open stream: a record URL needs an events URL beside it")
 	}
-	s := &Stream{cfg: cfg, logf: cfg.Logf}
+	s := &Stream{cfg: cfg, began: time.Now(), logf: cfg.Logf}
 	if s.logf == nil {
 		s.logf = func(string, ...any) {}
 	}
