@@ -81,6 +81,7 @@ var plan = []struct {
 		internal/store/presence
 		internal/store/reader
 		internal/store/stream
+		internal/store/tree
 		internal/terminal
 		internal/text/digest
 		internal/text/layout
@@ -129,7 +130,7 @@ var plan = []struct {
 
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
-	{"internal/audit", "internal/api internal/auth internal/hook internal/text/show", "it reads what the API says, whoever asks the broker"},
+	{"internal/audit", "internal/api internal/auth internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
 
 	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},
@@ -225,6 +226,7 @@ var plan = []struct {
 		internal/policy/suggest
 		internal/reqcontext
 		internal/store/history
+		internal/store/tree
 		internal/text/digest
 		internal/text/show
 		internal/text/strictjson
@@ -238,15 +240,17 @@ var plan = []struct {
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
 
+	{"internal/store/entry", "", "it is one message as it is hashed"},
 	{"internal/store/follow", "", "it compares, and knows neither streams nor who keeps a cursor"},
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
-	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
+	{"internal/store/integrity", "internal/store/entry", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
 	{"internal/store/forgotten", "internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest", ""},
+	{"internal/store/tree", "internal/hook internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 
@@ -301,7 +305,7 @@ var modules = []struct {
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/host/optin internal/outlet/notify internal/policy internal/policy/suggest internal/text/strictyaml", ""},
 	{"golang.org/x/crypto", "internal/relay/certificate", ""},
-	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
+	{"golang.org/x/mod", "cmd/assent internal/audit internal/setup/doctor internal/setup/update internal/store/tree", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/host/executor internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},

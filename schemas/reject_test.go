@@ -157,6 +157,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"tools/WebFetch":        {{`{"url":null}`, ""}},
 	"tools/WebSearch":       {{`{"allowed_domains":"example.org"}`, "/allowed_domains"}},
 	"tools/Write":           {{`{"content":null}`, ""}},
+
+	"AuditCheckpoint": {{`{"note":null}`, ""}, {`{"proof":"x"}`, "/proof"}},
 }
 
 // brokenFeed spoils the example of any feed event.

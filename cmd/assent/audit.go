@@ -27,7 +27,7 @@ fits what the record says. The broker has to run.`,
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(a.auditSearchCmd(), a.auditReportCmd())
+	c.AddCommand(a.auditSearchCmd(), a.auditReportCmd(), a.auditCheckpointCmd(), a.auditProveCmd(), a.auditExportCmd(), a.auditVerifyCmd(), a.auditWatchCmd())
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -136,7 +137,17 @@ func noBroker(err error) error { return &exitError{exitNoBroker, err} }
 // call is api.Client.Call with the exit codes for a broker that does not answer, and for one that
 // refuses (an answer of the 4xx kind).
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
-	err := c.Call(ctx, method, path, in, out)
+	return withExit(c.Call(ctx, method, path, in, out))
+}
+
+// lines is api.Client.Lines with the exit codes of call, and without an end to its time.
+func (c *client) lines(ctx context.Context, path string) (io.ReadCloser, error) {
+	c.Timeout = 0
+	body, err := c.Lines(ctx, path)
+	return body, withExit(err)
+}
+
+func withExit(err error) error {
 	var away *api.UnreachableError
 	var p *api.Problem
 	switch {

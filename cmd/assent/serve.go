@@ -160,13 +160,19 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		fmt.Fprintf(a.err, "assent: %s\n", readable(damage.Error()))
 	}
 
+	// The tree over the record, for whoever has to verify it.
+	proof, err := openTree(ctx, a.stateDir, &f, streams, sugar.Warnf)
+	if err != nil {
+		return err
+	}
+
 	// What happened, for people: it follows both streams from a file of its own, and nothing waits
 	// for it.
 	hist, err := history.Open(history.Config{
 		Path:   filepath.Join(a.stateDir, "history.db"),
 		Events: streams.EventsAfter, Records: streams.RecordsAfter, EventsNow: streams.EventsNow, RecordsNow: streams.RecordsNow,
 		Settled: streams.Settled, EventBounds: streams.EventBounds,
-		Decode: readPayload, Forget: streams.Forget, Free: streams.Free, Busy: streams.Writing,
+		Decode: readPayload, Forget: forgetting(proof, streams), Free: streams.Free, Busy: streams.Writing,
 		Retention: time.Duration(f.historyDays) * 24 * time.Hour, Logf: sugar.Warnf,
 	})
 	if err != nil {
@@ -330,7 +336,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check, Forgot: forgot, Shared: f.natsURL != "",
 		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages, Agents: hosts, PublishAgent: streams.PublishAgent, ForgetAgent: streams.ForgetAgent,
-		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
+		Tree: proof, Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			metrics.Process(), server.SlotMetrics(listeners), relay.metrics(), requests.Collectors(), metrics.Approvers(who), metrics.Contexts(views.Contexts), spool.metrics(), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
@@ -379,6 +385,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		})
 	})
 	g.run("history", hist.Run)
+	if proof != nil {
+		g.run("tree", proof.Run)
+	}
 	if mutations != nil {
 		g.run("rabbitmq", mutations.Run)
 	}

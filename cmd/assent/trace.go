@@ -66,6 +66,9 @@ the key that the record holds; exits 1 where it does not fit the record.`,
 					fmt.Fprintln(a.out, hang(l, 8, columns(a.out)))
 				}
 			}
+			if err := a.tracePlace(cmd.Context(), b, id); err != nil {
+				return err
+			}
 			if forged {
 				return errors.New("a signature does not fit its record: the record was changed, or the broker recorded what nobody signed")
 			}

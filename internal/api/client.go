@@ -132,6 +132,28 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
+// Lines opens a GET of path whose answer is as long as it is, for the caller to close. Errors are those of Call;
+// Timeout bounds the whole answer.
+func (c *Client) Lines(ctx context.Context, path string) (io.ReadCloser, error) {
+	req, err := c.request(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode < 300 {
+		return res.Body, nil
+	}
+	defer res.Body.Close()
+	p := &Problem{Status: res.StatusCode, Title: res.Status}
+	if b, err := io.ReadAll(io.LimitReader(res.Body, 64<<10)); err == nil {
+		_ = json.Unmarshal(b, p) // a proxy's answer may be no problem document
+	}
+	return nil, p
+}
+
 // Status returns the status of a GET of path, whose body is not read and which needs no credential:
 // none is sent. No answer is an *UnreachableError.
 func (c *Client) Status(ctx context.Context, path string) (int, error) {

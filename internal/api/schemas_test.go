@@ -37,6 +37,7 @@ var objects = map[string]any{ // read-only
 	"Machine":            machines.Machine{},
 	"Message":            hook.Message{},
 	"AgentDiff":          api.AgentDiff{},
+	"AuditCheckpoint":    api.Checkpoint{},
 	"NewAgentMessage":    api.NewAgentMessage{},
 	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},

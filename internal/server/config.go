@@ -19,6 +19,7 @@ import (
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
 	"assent/internal/policy/suggest"
+	"assent/internal/store/tree"
 )
 
 // Config is what a Server needs. Broker, Auth and Publish are required; the zero value of the
@@ -76,6 +77,8 @@ type Config struct {
 	Mismatches func() conformance.Report
 	// Forgot tells the other brokers of the cluster that a session was forgotten here; nil: there are none.
 	Forgot func(ctx context.Context, session string) error
+	// Tree is the tree over the record; nil means that there is none.
+	Tree *tree.Log
 	// Shared says that other brokers share the record, on a cluster: hooks that it keeps waiting are to send
 	// their requests again.
 	Shared bool

@@ -18,6 +18,7 @@ import (
 	"assent/internal/policy/grants"
 	"assent/internal/policy/suggest"
 	"assent/internal/store/history"
+	"assent/internal/store/tree"
 )
 
 // problem is an error as the API tells it. Title and Type follow from Status.
@@ -120,6 +121,11 @@ var statuses = []struct { // read-only
 	{errNoAgents, http.StatusServiceUnavailable, ""},
 	{errMessageRate, http.StatusTooManyRequests, ""},
 	{errNoMessages, http.StatusServiceUnavailable, ""},
+	{tree.ErrNotInTree, http.StatusNotFound, ""},
+	{tree.ErrSize, http.StatusConflict, "older"},
+	{tree.ErrBehind, http.StatusServiceUnavailable, ""},
+	{errNoTree, http.StatusServiceUnavailable, ""},
+	{errExports, http.StatusTooManyRequests, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},

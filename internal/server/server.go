@@ -63,6 +63,7 @@ type Server struct {
 	held         sync.WaitGroup // the waiting hooks
 	sockets      sync.WaitGroup // the open WebSockets
 	slots        chan struct{}  // one element for each of them
+	exports      chan struct{}  // one element for each export under way
 	writeBuffers sync.Pool
 	snap         snapshotCache
 	ruleNews     news
@@ -116,6 +117,7 @@ func New(cfg Config) (*Server, error) {
 		cfg:       cfg,
 		log:       cfg.Log,
 		slots:     make(chan struct{}, cfg.MaxSockets),
+		exports:   make(chan struct{}, maxExports),
 		pingEvery: 10 * time.Second,
 		deadAfter: 30 * time.Second,
 		writeWait: 10 * time.Second,
@@ -260,6 +262,9 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
+	view.With(s.needsTree).Get("/v1/requests/{id}/proof", s.proveRequest)
+	view.With(s.needsTree).Get("/v1/audit/checkpoint", s.getCheckpoint)
+	view.With(s.needsTree).Get("/v1/audit/export", s.exportTree)
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
 	view.Get("/v1/sessions/{id}/messages", s.listMessages)
 	view.Get("/v1/sessions/{id}/messages/{message}", s.getMessage)

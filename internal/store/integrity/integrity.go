@@ -14,12 +14,10 @@
 package integrity
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
+
+	"assent/internal/store/entry"
 )
 
 // HeaderMark is on every message of the record: how many entries the mark had on the disk when the
@@ -44,12 +42,7 @@ type Source struct {
 }
 
 // Message is one that is kept.
-type Message struct {
-	Seq     uint64
-	Subject string
-	Header  map[string][]string
-	Body    []byte
-}
+type Message = entry.Entry
 
 func (s Source) blocks() string { return filepath.Join(s.Dir, "msgs") }
 
@@ -71,35 +64,12 @@ func (s Store) now() time.Time {
 	return time.Now()
 }
 
-// Hash is an RFC 6962 leaf hash.
-type Hash [sha256.Size]byte
+// Hash is that of a message.
+type Hash = entry.Hash
 
-// Leaf is the hash of a message. The engine's own headers are left out: it removes some of them.
+// Leaf is the hash of a message, see entry.Entry.Text.
 func Leaf(seq uint64, subject string, header map[string][]string, body []byte) Hash {
-	text := binary.BigEndian.AppendUint64([]byte{0}, seq) // 0: a leaf, no node
-	put := func(s string) {
-		text = binary.AppendUvarint(text, uint64(len(s)))
-		text = append(text, s...)
-	}
-	put(subject)
-	names := make([]string, 0, len(header))
-	for name := range header {
-		if !strings.HasPrefix(name, "Nats-") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		for _, value := range header[name] {
-			put(name)
-			put(value)
-		}
-	}
-	text = append(text, 0)
-	h := sha256.New()
-	h.Write(text)
-	h.Write(body)
-	return Hash(h.Sum(nil))
+	return Message{Seq: seq, Subject: subject, Header: header, Body: body}.Hash()
 }
 
 // Entry is what the mark says of a message.

@@ -70,7 +70,7 @@ func (r *Result) salvage(i int) (*salvaged, error) {
 			}
 			out.state.enter(e)
 			if f.Settle != nil {
-				kept = append(kept, Message{rec.seq, rec.subject, rec.headers(), bytes.Clone(rec.body)})
+				kept = append(kept, Message{Seq: rec.seq, Subject: rec.subject, Header: rec.headers(), Body: bytes.Clone(rec.body)})
 			}
 		}, func(span) {})
 		out.blocks = append(out.blocks, salvagedBlock{b.path, old, data})

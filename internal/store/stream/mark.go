@@ -85,8 +85,11 @@ func (s *Stream) guardRecord() {
 	s.record.entries = s.mark.Count
 	s.record.enter = func(ctx context.Context, stream string, m rawMessage) error {
 		source := approvals
-		if stream == kvStream {
+		switch stream {
+		case kvStream:
 			source = states
+		case AuditStream:
+			return nil // it has its own signatures, and no mark
 		}
 		err := s.mark.Ensure(ctx, source, m.seq, m.subject, func() integrity.Hash {
 			return integrity.Leaf(m.seq, m.subject, m.header, m.body)

@@ -38,6 +38,7 @@ const (
 	EventsStream = "EVENTS"       // subjects hooks.>; ours alone
 	HookEvents   = "HOOK_EVENTS"  // the mirror of EVENTS that outside readers see
 	RecordStream = "APPROVALS"    // subjects approvals.<request_id>
+	AuditStream  = "AUDIT"        // the tree over the record, see the package tree
 	StateBucket  = "ASSENT_STATE" // the KV bucket
 )
 
@@ -337,7 +338,7 @@ func (s *Stream) layoutEvents(ctx context.Context) error {
 	return s.layoutAgents(ctx, js)
 }
 
-// layoutRecord makes APPROVALS and ASSENT_STATE.
+// layoutRecord makes APPROVALS, AUDIT and ASSENT_STATE.
 func (s *Stream) layoutRecord(ctx context.Context) error {
 	e := s.record
 	if _, err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
@@ -347,6 +348,16 @@ func (s *Stream) layoutRecord(ctx context.Context) error {
 		MaxAge:      recordAge,
 		Discard:     jetstream.DiscardOld,
 		AllowDirect: true,
+		Replicas:    s.replicas(),
+	}); err != nil {
+		return err
+	}
+	if _, err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
+		Name:        AuditStream,
+		Description: "the tree over the record, with its checkpoints: without an end",
+		Subjects:    []string{auditSubject},
+		DenyDelete:  true,
+		DenyPurge:   true,
 		Replicas:    s.replicas(),
 	}); err != nil {
 		return err

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"assent/internal/api"
+	"assent/internal/audit"
+	"assent/internal/store/stream"
+	"assent/internal/store/tree"
+	"assent/internal/text/show"
+)
+
+func (a *app) auditCheckpointCmd() *cobra.Command {
+	var key bool
+	c := &cobra.Command{
+		Use:   "checkpoint",
+		Short: "Show the newest signed checkpoint of the record",
+		Long: `Show the newest checkpoint: a signed note (C2SP tlog-checkpoint) that stands for all of the record up to it. What
+waits for one gets it now. Keep it elsewhere, in a file or a git repository: against it, nobody can change, leave
+out or put in anything that was recorded before, not even who runs the broker. --key shows the public key that
+verifies it; note that on the day the broker is set up.`,
+		Example: "  assent audit checkpoint >> kept.txt\n  assent audit checkpoint --key > broker.pub",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			c, err := b.checkpoint(cmd.Context(), 0)
+			switch {
+			case err != nil:
+				return err
+			case a.json:
+				return a.printJSON(c)
+			case key:
+				fmt.Fprintln(a.out, show.Line(c.Key))
+				return nil
+			}
+			fmt.Fprint(a.out, show.Text(c.Note))
+			return stoppedTree(c)
+		},
+	}
+	c.Flags().BoolVar(&key, "key", false, "the public key of the broker instead")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return c
+}
+
+// stoppedTree is the error of a tree that takes nothing more.
+func stoppedTree(c api.Checkpoint) error {
+	if c.Stopped == "" {
+		return nil
+	}
+	return fmt.Errorf("nothing is added to the tree any more: %s", show.Line(c.Stopped))
+}
+
+// checkpoint asks for the newest checkpoint, with the proof that it continues the tree of a size.
+func (c *client) checkpoint(ctx context.Context, from int64) (got api.Checkpoint, err error) {
+	path := "/v1/audit/checkpoint"
+	if from > 0 {
+		path += fmt.Sprintf("?from=%d", from)
+	}
+	return got, c.call(ctx, "GET", path, nil, &got)
+}
+
+func (a *app) auditProveCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "prove NUMBER|ID",
+		Short: "Write the proof of one request",
+		Long: `Write what was recorded of one request, with the proof that a signed checkpoint has it, as lines of JSON. Whoever
+has the broker's public key verifies it with assent audit verify, and needs no broker.`,
+		Example: "  assent audit prove 417 > proof.jsonl\n  assent audit verify proof.jsonl --key broker.pub",
+		Args:    oneID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			id, err := b.anyRequest(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.copyLines(cmd.Context(), b, "/v1/requests/"+url.PathEscape(id)+"/proof", a.out)
+		},
+	}
+}
+
+// copyLines copies an answer that is as long as it is.
+func (a *app) copyLines(ctx context.Context, b *client, path string, to io.Writer) error {
+	body, err := b.lines(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if _, err := io.Copy(to, body); err != nil {
+		return fmt.Errorf("read the broker's answer: %w; try again", err)
+	}
+	return nil
+}
+
+func (a *app) auditExportCmd() *cobra.Command {
+	since, output := "", ""
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write the record with its proofs",
+		Long: `Write the record, whole or since a time, with the signed checkpoints that prove it, as lines of JSON: every request
+with its input, who decided with which key, when it was delivered. It holds what agents wanted to do, so it is as
+secret as that. assent audit verify verifies it on any machine.`,
+		Example: "  assent audit export --output record.jsonl\n  assent audit export --since 30d > november.jsonl",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path := "/v1/audit/export"
+			if since != "" {
+				ago, err := longDuration(since)
+				if err != nil {
+					return usagef("--since %s: want a time that has passed, such as 24h or 30d", since)
+				}
+				path += "?since=" + url.QueryEscape(time.Now().Add(-ago).UTC().Format(time.RFC3339))
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			if output == "" {
+				return a.copyLines(cmd.Context(), b, path, a.out)
+			}
+			return wholeFile(output, func(w io.Writer) error { return a.copyLines(cmd.Context(), b, path, w) })
+		},
+	}
+	c.Flags().StringVar(&since, "since", "", "how far back; all of it by default")
+	c.Flags().StringVarP(&output, "output", "o", "", "write this file, when all is there, readable by you alone")
+	return c
+}
+
+// wholeFile writes a file that is there as a whole or not at all.
+func wholeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*.part")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (a *app) auditVerifyCmd() *cobra.Command {
+	var keys, kept []string
+	c := &cobra.Command{
+		Use:   "verify FILE",
+		Short: "Verify an export or a proof, without a broker",
+		Long: `Verify what assent audit export or prove wrote, with the broker's public key and nothing else: that nothing was
+changed, left out or put in, that each device's signature fits, and that it is the record of which checkpoints were
+kept elsewhere. FILE - is the standard input. --key is a key, or a file of keys, one a line; --kept a file of
+checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
+		Example: "  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(keys) == 0 {
+				return usagef("name the broker's public key with --key: assent audit checkpoint --key shows it there")
+			}
+			opts := audit.VerifyOptions{Decode: stream.DecodeEntry}
+			var err error
+			if opts.Keys, err = readKeys(keys); err != nil {
+				return err
+			}
+			for _, path := range kept {
+				more, err := readKept(path, opts.Keys)
+				if err != nil {
+					return err
+				}
+				opts.Kept = append(opts.Kept, more...)
+			}
+			in := io.Reader(os.Stdin)
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return fmt.Errorf("%w; write one with: assent audit export --output %s", err, args[0])
+				}
+				defer f.Close()
+				in = f
+			}
+			rep, err := audit.VerifyLines(in, opts)
+			if err != nil {
+				return fmt.Errorf("read %s: %w", args[0], err)
+			}
+			if a.json {
+				if err := a.printJSON(rep); err != nil {
+					return err
+				}
+			} else {
+				a.printVerified(&rep)
+			}
+			if !rep.OK() {
+				return &exitError{exitFailed, fmt.Errorf("%s is not proved", args[0])}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&keys, "key", nil, "a public key of the broker, or a file of them; may be repeated")
+	c.Flags().StringArrayVar(&kept, "kept", nil, "a file of checkpoints that were kept elsewhere; may be repeated")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) printVerified(rep *audit.Report) {
+	fmt.Fprintf(a.out, "Tree %s, leaves verified: %d, entries of the record: %d, decisions: %d, of them signed by a device: %d\n", show.Line(rep.Origin),
+		rep.Leaves, rep.Entries, rep.Decisions, rep.Signed)
+	if rep.From > 0 {
+		fmt.Fprintf(a.out, "It begins at leaf %d: what stands before is not in it.\n", rep.From)
+	}
+	if n := rep.Forgotten + rep.Aged + rep.Gone; n > 0 {
+		fmt.Fprintf(a.out, "Not there any more: %d forgotten, %d too old, %d gone before the tree came to them\n", rep.Forgotten, rep.Aged, rep.Gone)
+	}
+	if rep.Checkpoints > 0 {
+		fmt.Fprintf(a.out, "Checkpoints: %d; the newest of %s has %d leaves, root %s\n", rep.Checkpoints, rep.Time.Local().Format(time.DateTime), rep.Size, rep.Root)
+	}
+	if rep.OK() {
+		fmt.Fprintln(a.out, "Verified: nothing was changed, left out or put in.")
+		return
+	}
+	for _, f := range rep.Findings {
+		where := fmt.Sprintf("line %d", f.Line)
+		if f.Leaf != nil {
+			where += fmt.Sprintf(", leaf %d", *f.Leaf)
+		}
+		if f.Seq != 0 {
+			where += fmt.Sprintf(", entry %d", f.Seq)
+		}
+		if f.Request != "" {
+			where += ", request " + show.Line(f.Request)
+		}
+		fmt.Fprintf(a.out, "WRONG  %s: %s\n       Do: %s\n", where, show.Line(f.What), f.Do)
+	}
+	if rep.More > 0 {
+		fmt.Fprintf(a.out, "and %d more\n", rep.More)
+	}
+}
+
+// readKeys reads keys, each as it is or in a file, one a line.
+func readKeys(named []string) (keys []note.Verifier, err error) {
+	for _, name := range named {
+		text := name
+		if b, err := os.ReadFile(name); err == nil {
+			text = string(b)
+		}
+		n := len(keys)
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			v, err := note.NewVerifier(line)
+			if err != nil {
+				return nil, fmt.Errorf("--key %s is no key and no file of keys: it looks like assent/…+…+…, see assent audit checkpoint --key", name)
+			}
+			keys = append(keys, v)
+		}
+		if len(keys) == n {
+			return nil, fmt.Errorf("--key %s has no key: see assent audit checkpoint --key", name)
+		}
+	}
+	return keys, nil
+}
+
+// readKept reads a file of checkpoints. Each has to be signed.
+func readKept(path string, keys []note.Verifier) (kept []tree.Checkpoint, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range tree.SplitCheckpoints(string(b)) {
+		c, err := tree.OpenCheckpoint(text, keys...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: checkpoint %d: %w; name the key it was signed with by --key", path, i+1, err)
+		}
+		kept = append(kept, c)
+	}
+	return kept, nil
+}

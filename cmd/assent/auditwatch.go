@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"assent/internal/api"
+	"assent/internal/audit"
+	"assent/internal/store/stream"
+	"assent/internal/store/tree"
+	"assent/internal/text/show"
+)
+
+func (a *app) auditWatchCmd() *cobra.Command {
+	var keys []string
+	var every time.Duration
+	file, once := "", false
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Keep checkpoints, and notice a record that was rewritten",
+		Long: `Ask the broker for its newest checkpoint again and again, verify that it continues the one before, and append it to
+a file. Run it on another machine (--url, ASSENT_TOKEN), or with --once from cron: a record that was rewritten, or
+put back to what it once was, is noticed then, and it exits 1. Without --key the broker's own word is taken for its key.`,
+		Example: "  assent audit watch --keep kept.txt --key broker.pub\n  assent audit watch --keep kept.txt --once --url https://box.example.net",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if every < time.Second {
+				return usagef("--every %s: want a second or more", every)
+			}
+			known, err := readKeys(keys)
+			if err != nil {
+				return err
+			}
+			w := checkpointWatch{a: a, keys: known, file: file}
+			if w.b, err = a.broker(); err != nil {
+				return err
+			}
+			if err := w.load(); err != nil {
+				return err
+			}
+			for {
+				err := w.next(cmd.Context())
+				var exit *exitError
+				away := errors.As(err, &exit) && exit.code == exitNoBroker
+				if once || err != nil && !away {
+					return err
+				}
+				if err != nil {
+					fmt.Fprintf(a.err, "assent: %v; trying again\n", err)
+				}
+				select {
+				case <-cmd.Context().Done():
+					return nil
+				case <-time.After(every):
+				}
+			}
+		},
+	}
+	c.Flags().StringVar(&file, "keep", "", "the file of checkpoints; each new one is appended")
+	c.Flags().StringArrayVar(&keys, "key", nil, "a public key of the broker, or a file of them; may be repeated")
+	c.Flags().DurationVar(&every, "every", time.Minute, "how often to ask")
+	c.Flags().BoolVar(&once, "once", false, "ask once")
+	c.Flags().BoolVar(&a.json, "json", false, "lines of JSON")
+	return c
+}
+
+// checkpointWatch asks one broker for its checkpoints.
+type checkpointWatch struct {
+	a    *app
+	b    *client
+	keys []note.Verifier // none: the broker's own word
+	file string
+	kept *tree.Checkpoint
+}
+
+// load reads the newest kept checkpoint.
+func (w *checkpointWatch) load() error {
+	if w.file == "" {
+		return nil
+	}
+	kept, err := readKept(w.file, w.keys)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range kept {
+		if w.kept == nil || kept[i].Size >= w.kept.Size {
+			w.kept = &kept[i]
+		}
+	}
+	return nil
+}
+
+// next asks once. An error that is no exitError of a broker that is away is an alarm.
+func (w *checkpointWatch) next(ctx context.Context) error {
+	from := int64(0)
+	if w.kept != nil {
+		from = w.kept.Size
+	}
+	got, err := w.b.checkpoint(ctx, from)
+	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Reason == "older" {
+		return &exitError{exitFailed, fmt.Errorf("%w, the one of %s with %d leaves; the broker runs on an older copy of its record: find what came after", audit.ErrOlder, w.kept.Time.Format(time.RFC3339), w.kept.Size)}
+	}
+	if err != nil {
+		return err
+	}
+	keys := w.keys
+	if len(keys) == 0 {
+		v, err := note.NewVerifier(got.Key)
+		if err != nil {
+			return fmt.Errorf("the broker's key cannot be read: %w", err)
+		}
+		keys = []note.Verifier{v}
+	}
+	c, err := audit.Next(w.kept, got, keys...)
+	if err != nil {
+		return &exitError{exitFailed, fmt.Errorf("%w; keep the broker's state directory as it is, and compare exports", err)}
+	}
+	if w.kept == nil || c.Size > w.kept.Size {
+		if err := w.keep(&c); err != nil {
+			return err
+		}
+		if w.a.json {
+			err = w.a.printJSON(c)
+		} else {
+			_, err = fmt.Fprintf(w.a.out, "%s  %d leaves  %s\n", c.Time.Local().Format(time.DateTime), c.Size, c.Root)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if got.Stopped != "" {
+		return &exitError{exitFailed, fmt.Errorf("nothing is added to the tree any more: %s", show.Line(got.Stopped))}
+	}
+	return nil
+}
+
+// keep appends a checkpoint to the file.
+func (w *checkpointWatch) keep(c *tree.Checkpoint) error {
+	w.kept = c
+	if w.file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(w.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(c.Note + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("keep a checkpoint in %s: %w", w.file, err)
+	}
+	return nil
+}
+
+// tracePlace says where the records of a request stand in the tree, each proved with the broker's own key.
+func (a *app) tracePlace(ctx context.Context, b *client, id string) error {
+	body, err := b.lines(ctx, "/v1/requests/"+url.PathEscape(id)+"/proof")
+	if p := (*api.Problem)(nil); errors.As(err, &p) {
+		if p.Status == http.StatusNotFound {
+			fmt.Fprintln(a.out, "not in the tree over the record: recorded before that began")
+		}
+		return nil // of an earlier broker, or one without a tree
+	}
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	got, err := b.checkpoint(ctx, 0)
+	if err != nil {
+		return err
+	}
+	key, err := note.NewVerifier(got.Key)
+	if err != nil {
+		return fmt.Errorf("the broker's key cannot be read: %w", err)
+	}
+	var leaves []string
+	opts := audit.VerifyOptions{Keys: []note.Verifier{key}, Decode: stream.DecodeEntry, Proved: func(n int64) { leaves = append(leaves, strconv.FormatInt(n, 10)) }}
+	rep, err := audit.VerifyLines(body, opts)
+	if err != nil {
+		return fmt.Errorf("read the proof: %w", err)
+	}
+	if !rep.OK() {
+		return fmt.Errorf("the tree over the record does not prove this: %s; %s", rep.Findings[0].What, rep.Findings[0].Do)
+	}
+	what := "leaf"
+	if len(leaves) > 1 {
+		what = "leaves"
+	}
+	fmt.Fprintf(a.out, "in the tree over the record: %s %s of %d, proved by the checkpoint of %s\n", what, strings.Join(leaves, ", "), rep.Size, rep.Time.Local().Format(time.DateTime))
+	return nil
+}

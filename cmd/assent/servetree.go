@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"assent/internal/hook"
+	"assent/internal/store/stream"
+	"assent/internal/store/tree"
+)
+
+// openTree opens the tree over the record; nil where the record is damaged: nothing follows that.
+func openTree(ctx context.Context, stateDir string, f *serveFlags, streams *stream.Stream, logf func(string, ...any)) (*tree.Log, error) {
+	if streams.Damage() != nil {
+		return nil, nil
+	}
+	key, err := tree.LoadKey(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Open(ctx, tree.Config{Store: streams, Key: key, Decode: stream.DecodeEntry, Shared: f.natsURL != "", Repair: f.repair, Logf: logf})
+}
+
+// forgetting is streams.Forget, after the tree has said what is going to be removed.
+func forgetting(t *tree.Log, streams *stream.Stream) func(context.Context, []uint64, []string, func(hook.Event) bool) error {
+	return func(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
+		if t != nil {
+			if err := t.Forget(ctx, requests); err != nil {
+				return err
+			}
+		}
+		return streams.Forget(ctx, events, requests, isIts)
+	}
+}

@@ -1,0 +1,455 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/hook"
+	"assent/internal/store/tree"
+)
+
+// Kept is how long the record keeps what it is about; leaves and digests stay.
+const Kept = 90 * 24 * time.Hour
+
+// maxFindings is how many findings a report names; further ones it counts.
+const maxFindings = 1000
+
+// Finding is one thing that is wrong with an export or a proof.
+type Finding struct {
+	Line    int64  `json:"line"`              // of the file, from 1
+	Leaf    *int64 `json:"leaf,omitempty"`    // its number in the tree
+	Seq     uint64 `json:"seq,omitempty"`     // in the record
+	Request string `json:"request,omitempty"` // of which it is a step
+	What    string `json:"what"`
+	Do      string `json:"do"` // what to do about it
+}
+
+// Report is what VerifyLines found.
+type Report struct {
+	Origin      string    `json:"origin"`
+	From        int64     `json:"from"`   // leaves in front of the first that was there
+	Size        int64     `json:"size"`   // of the tree of the newest checkpoint
+	Root        tlog.Hash `json:"root"`   // of it
+	Time        time.Time `json:"time"`   // of it
+	Leaves      int64     `json:"leaves"` // that were verified
+	Entries     int64     `json:"entries"`
+	Decisions   int64     `json:"decisions"` // and hand-backs
+	Signed      int64     `json:"signed"`    // of them, by a device, with a signature that fits
+	Forgotten   int64     `json:"forgotten"` // entries that were removed on purpose
+	Aged        int64     `json:"aged"`      // and those that were too old for the record
+	Gone        int64     `json:"gone"`      // and those that were gone before the tree came to them
+	Checkpoints int64     `json:"checkpoints"`
+	Findings    []Finding `json:"findings"`
+	More        int64     `json:"more,omitempty"` // findings beyond those that are named
+}
+
+// OK reports whether nothing is wrong.
+func (r *Report) OK() bool { return len(r.Findings) == 0 }
+
+// VerifyOptions is what VerifyLines needs beside the lines.
+type VerifyOptions struct {
+	// Keys are those whose checkpoints are believed.
+	Keys []note.Verifier
+	// Kept are checkpoints that were kept elsewhere.
+	Kept   []tree.Checkpoint
+	Decode tree.Decode
+	// Proved is called with the place of each leaf that a proof proves; nil is fine.
+	Proved func(n int64)
+}
+
+// What to do about findings.
+const (
+	doCompare  = "compare with an export that was kept before, and with checkpoints that others kept; keep the broker's state directory as it is"
+	doKey      = "ask who runs the broker which keys sign for it (assent audit checkpoint there), and name each with --key"
+	doAgain    = "export again, and copy the file whole"
+	doRollback = "the broker runs on an older copy of its record: find what came after, in a backup or at whoever keeps exports"
+	doApprover = "ask who holds the device whether the decision is theirs, and look at the request with assent trace"
+)
+
+// VerifyLines verifies the lines of an export or of proofs. An error says that they could not be read; what is wrong
+// with them is in the report. The memory that it takes grows with what was forgotten and what still waits, not
+// with the lines.
+func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
+	v := &verifier{VerifyOptions: opts, lines: tree.NewLineReader(r), missing: map[uint64]gone{}, open: map[string]string{}, devices: map[string]string{}}
+	v.rep.Findings = []Finding{}
+	slices.SortFunc(v.Kept, func(a, b tree.Checkpoint) int { return int(min(1, max(-1, a.Size-b.Size))) })
+	for {
+		line, err := v.lines.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			v.end()
+			return v.rep, nil
+		case errors.Is(err, tree.ErrSum), errors.Is(err, tree.ErrCut):
+			v.find(Finding{What: err.Error(), Do: doAgain})
+			v.end()
+			return v.rep, nil
+		case errors.Is(err, tree.ErrLine):
+			v.find(Finding{What: err.Error(), Do: doAgain})
+		case err != nil:
+			return v.rep, err
+		default:
+			v.take(line)
+		}
+	}
+}
+
+type verifier struct {
+	VerifyOptions
+	rep     Report
+	lines   *tree.LineReader
+	begun   bool
+	proofs  bool // single leaves
+	edge    tree.Edge
+	start   uint64 // the first entry of all; 0 where that is not here
+	next    uint64 // the next entry of the record; 0 where that is not known
+	last    *tree.Checkpoint
+	covered int64 // leaves that a checkpoint has
+	time    time.Time
+	missing map[uint64]gone
+	open    map[string]string // requests that wait, with the digest of their input, "" where it is not known
+	devices map[string]string // the key of each device that signed
+}
+
+// gone is an entry that is not there.
+type gone struct {
+	line, leaf int64
+	request    string
+	time       time.Time
+}
+
+func (v *verifier) find(f Finding) {
+	if len(v.rep.Findings) == maxFindings {
+		v.rep.More++
+		return
+	}
+	if f.Line == 0 {
+		f.Line = v.lines.Lines()
+	}
+	v.rep.Findings = append(v.rep.Findings, f)
+}
+
+func (v *verifier) findIn(n int64, l *tree.Leaf, what, do string) {
+	v.find(Finding{Leaf: &n, Seq: l.Seq, Request: l.Request, What: what, Do: do})
+}
+
+func (v *verifier) take(line any) {
+	_, isExport := line.(*tree.ExportLine)
+	_, isProofs := line.(*tree.ProofsLine)
+	if v.begun == (isExport || isProofs) {
+		v.find(Finding{What: "this line does not belong here: an export begins with a line that says so, and has one", Do: doAgain})
+		return
+	}
+	switch line := line.(type) {
+	case *tree.ExportLine:
+		v.begin(line.Version, line.Origin)
+		v.edge = tree.Edge{Size: line.Size, Hashes: line.Edge}
+		if !v.edge.Fits() {
+			v.find(Finding{What: "the edge of the tree does not fit its size", Do: doAgain})
+			v.edge = tree.Edge{}
+		}
+		v.rep.From, v.covered = v.edge.Size, v.edge.Size
+		v.compareKept()
+	case *tree.ProofsLine:
+		v.begin(line.Version, line.Origin)
+		v.proofs = true
+	case *tree.LeafLine:
+		v.leaf(line)
+	case *tree.ProofLine:
+		v.proof(line)
+	case *tree.NoteLine:
+		v.checkpoint(line.Note)
+	}
+}
+
+func (v *verifier) begin(version int, origin string) {
+	v.begun, v.rep.Origin = true, origin
+	if version != tree.Version {
+		v.find(Finding{What: fmt.Sprintf("this is version %d of the format, and this program knows %d", version, tree.Version), Do: "use a newer assent"})
+	}
+	for _, c := range v.Kept {
+		if c.Origin != origin {
+			v.find(Finding{What: fmt.Sprintf("the kept checkpoint is of another tree, %s, than this export, of %s: the record was begun anew, or they are of two brokers", c.Origin, origin), Do: doRollback})
+		}
+	}
+}
+
+// leaf takes the next leaf of an export.
+func (v *verifier) leaf(line *tree.LeafLine) {
+	if v.proofs {
+		v.find(Finding{What: "a leaf without a proof among proofs", Do: doAgain})
+		return
+	}
+	l, err := tree.ParseLeaf(line.Leaf)
+	if err != nil {
+		v.find(Finding{Leaf: &line.N, What: "the leaf cannot be read: it was changed", Do: doCompare})
+		v.edge.Append(tlog.RecordHash([]byte(line.Leaf)), nil)
+		return
+	}
+	if line.N != v.edge.Size {
+		v.findIn(line.N, &l, fmt.Sprintf("leaf %d is expected here: leaves were left out, put in or moved", v.edge.Size), doCompare)
+	}
+	v.order(line.N, &l)
+	v.edge.Append(l.Hash(), nil)
+	v.rep.Leaves++
+	v.compareKept()
+	v.content(line.N, &l, line.Entry)
+}
+
+// order looks at the sequences, which leave nothing out.
+func (v *verifier) order(n int64, l *tree.Leaf) {
+	if n == 0 && l.Kind != tree.KindStart {
+		v.findIn(n, l, "the tree does not begin with its start", doCompare)
+	}
+	switch l.Kind {
+	case tree.KindStart:
+		if n == 0 {
+			v.start = l.Seq
+		} else {
+			v.findIn(n, l, fmt.Sprintf("the tree was begun again here: the record was deleted and made anew, or was not what the tree said of it, and goes on at %d", l.Seq), doCompare)
+		}
+		v.next = l.Seq
+	case tree.KindRecord:
+		if v.next != 0 && l.Seq != v.next {
+			v.findIn(n, l, fmt.Sprintf("entry %d of the record is expected here", v.next), doCompare)
+		}
+		v.next = l.Seq + 1
+	case tree.KindGap:
+		if v.next != 0 && l.Seq != v.next || l.To < l.Seq {
+			v.findIn(n, l, fmt.Sprintf("entry %d of the record is expected here", v.next), doCompare)
+		} else {
+			v.rep.Gone += int64(l.To - l.Seq + 1)
+			v.findIn(n, l, fmt.Sprintf("the entries %d to %d of the record were gone before the tree came to them", l.Seq, l.To), doCompare)
+		}
+		v.next = l.To + 1
+	case tree.KindForgotten:
+		if v.next != 0 && l.Seq >= v.next {
+			v.findIn(n, l, "an entry is said to be forgotten that the tree has not", doCompare)
+		}
+		if _, ok := v.missing[l.Seq]; ok {
+			v.rep.Forgotten++
+			delete(v.missing, l.Seq)
+		}
+	}
+}
+
+// content looks at what a leaf is about.
+func (v *verifier) content(n int64, l *tree.Leaf, text []byte) {
+	if l.Kind != tree.KindRecord {
+		if text != nil {
+			v.findIn(n, l, "something stands beside a leaf that is about no entry", doCompare)
+		}
+		return
+	}
+	if !l.Time.IsZero() {
+		v.time = l.Time
+	}
+	var rec hook.Record
+	switch {
+	case text == nil && v.proofs:
+		v.findIn(n, l, "what the leaf is about is missing", doAgain)
+		return
+	case text == nil:
+		v.missing[l.Seq] = gone{v.lines.Lines(), n, l.Request, v.time}
+	default:
+		e, err := tree.ParseEntry(text)
+		if err != nil || tree.LeafOf(e, v.Decode).Text() != l.Text() {
+			v.findIn(n, l, "the entry is not the one that was recorded: it was changed", doCompare)
+			return
+		}
+		v.rep.Entries++
+		rec, _ = v.Decode(e) // an entry that cannot be read says nothing
+	}
+	v.step(n, l, &rec)
+}
+
+// step follows a request; rec is empty where the entry is not there.
+func (v *verifier) step(n int64, l *tree.Leaf, rec *hook.Record) {
+	asked, waits := v.open[l.Request]
+	switch l.Step {
+	case hook.StepAsked:
+		v.open[l.Request] = ""
+		if rec.Request != nil {
+			v.open[l.Request] = rec.Request.InputSHA256
+		}
+		return
+	case hook.StepDecided, hook.StepEnded:
+		delete(v.open, l.Request)
+		if !waits && v.start == 1 && !v.proofs {
+			v.findIn(n, l, "it settles a request that did not wait", doApprover)
+		}
+	default:
+		return
+	}
+	digest := ""
+	switch {
+	case rec.Decision != nil:
+		digest = rec.Decision.InputSHA256
+	case rec.HandBack != nil:
+		digest = rec.HandBack.InputSHA256
+	default:
+		return
+	}
+	v.rep.Decisions++
+	if asked != "" && digest != asked {
+		v.findIn(n, l, "the decision is about another input than the request's", doApprover)
+	}
+	v.signature(n, l, rec)
+}
+
+func (v *verifier) signature(n int64, l *tree.Leaf, rec *hook.Record) {
+	step := api.Record{Record: *rec}
+	if d := rec.Decision; d != nil && len(d.UpdatedInput)+len(d.UpdatedPermissions) > 0 {
+		step.Signed = &api.Signed{UpdatedInput: string(d.UpdatedInput), UpdatedPermissions: string(d.UpdatedPermissions)}
+	}
+	switch s := Verify(&step); s {
+	case Unsigned, NoKey:
+		return
+	case Bad, Unverified:
+		v.findIn(n, l, "the device's signature does not fit the decision", doApprover)
+		return
+	case Good, Confirmed:
+		v.rep.Signed++
+	}
+	key := ""
+	if rec.Decision != nil && rec.Decision.PublicKey != nil {
+		key = auth.Thumbprint(*rec.Decision.PublicKey)
+	} else if rec.HandBack != nil && rec.HandBack.PublicKey != nil {
+		key = auth.Thumbprint(*rec.HandBack.PublicKey)
+	}
+	if before, ok := v.devices[rec.By.ID]; ok && before != key {
+		v.findIn(n, l, "the device signs with another key than before", doApprover)
+	}
+	v.devices[rec.By.ID] = key
+}
+
+// checkpoint takes a checkpoint, of an export that of all leaves in front of it.
+func (v *verifier) checkpoint(text string) {
+	c, err := tree.OpenCheckpoint(text, v.Keys...)
+	if errors.Is(err, tree.ErrCheckpoint) {
+		v.find(Finding{What: err.Error(), Do: doAgain})
+		return
+	}
+	if err != nil || len(v.Keys) == 0 {
+		v.find(Finding{What: tree.ErrSignature.Error(), Do: doKey})
+	}
+	if c.Origin != v.rep.Origin {
+		v.find(Finding{What: fmt.Sprintf("the checkpoint is of another tree, %s", c.Origin), Do: doCompare})
+	}
+	v.rep.Checkpoints++
+	v.rep.Size, v.rep.Root, v.rep.Time = c.Size, c.Root, c.Time
+	before := v.last
+	v.last = &c
+	if v.proofs {
+		v.comparePast()
+		return
+	}
+	if c.Size != v.edge.Size || c.Root != v.edge.Root() {
+		v.find(Finding{What: fmt.Sprintf("the leaves up to here are not those that were signed: the checkpoint is of %d leaves and another root", c.Size), Do: doCompare})
+	}
+	if v.next != 0 && c.Record != v.next-1 {
+		v.find(Finding{What: fmt.Sprintf("the checkpoint goes up to entry %d of the record, and the leaves to %d", c.Record, v.next-1), Do: doCompare})
+	}
+	switch {
+	case before == nil && v.rep.From == 0 && c.Last != "":
+		v.find(Finding{What: "the checkpoints before the first are missing", Do: doCompare})
+	case before != nil && c.Last != before.Sum():
+		v.find(Finding{What: "the checkpoint does not name the one before: one was left out, put in or replaced", Do: doCompare})
+	}
+	if before != nil && c.Time.Before(before.Time) {
+		v.find(Finding{What: "the checkpoint is older than the one before", Do: doCompare})
+	}
+	v.covered = v.edge.Size
+}
+
+// compareKept compares the tree with the kept checkpoint of its size.
+func (v *verifier) compareKept() {
+	for len(v.Kept) > 0 && v.Kept[0].Size < v.edge.Size {
+		if v.rep.From > v.Kept[0].Size {
+			v.find(Finding{What: fmt.Sprintf("the kept checkpoint of %d leaves is in front of this export, which begins at leaf %d: they cannot be compared", v.Kept[0].Size, v.rep.From), Do: "export all: assent audit export without --since"})
+		}
+		v.Kept = v.Kept[1:]
+	}
+	for len(v.Kept) > 0 && v.Kept[0].Size == v.edge.Size {
+		if v.Kept[0].Root != v.edge.Root() {
+			v.find(Finding{What: fmt.Sprintf("the record is another one than that of the checkpoint kept of %s: of its first %d leaves one was changed, left out or put in", v.Kept[0].Time.Format(time.RFC3339), v.Kept[0].Size), Do: doCompare})
+		}
+		v.Kept = v.Kept[1:]
+	}
+}
+
+// comparePast says which kept checkpoints are beyond the newest.
+func (v *verifier) comparePast() {
+	for _, c := range v.Kept {
+		if c.Size > v.rep.Size {
+			v.find(Finding{What: fmt.Sprintf("this record is older than what the kept checkpoint of %s has seen: %d leaves, and here are %d", c.Time.Format(time.RFC3339), c.Size, v.rep.Size), Do: doRollback})
+		} else if c.Size == v.rep.Size && v.last != nil && c.Root != v.last.Root {
+			v.find(Finding{What: "the record is another one than that of the kept checkpoint of the same size", Do: doCompare})
+		}
+	}
+}
+
+// proof takes a leaf with its proof.
+func (v *verifier) proof(line *tree.ProofLine) {
+	l, err := tree.ParseLeaf(line.Leaf)
+	switch {
+	case !v.proofs:
+		v.find(Finding{What: "a proof in an export", Do: doAgain})
+		return
+	case err != nil:
+		v.find(Finding{Leaf: &line.N, What: "the leaf cannot be read: it was changed", Do: doCompare})
+		return
+	case v.last == nil:
+		v.findIn(line.N, &l, "a proof without a checkpoint", doAgain)
+		return
+	}
+	v.rep.Leaves++
+	if line.N < 0 || line.N >= v.last.Size || tlog.CheckRecord(line.Hashes, v.last.Size, v.last.Root, line.N, l.Hash()) != nil {
+		v.findIn(line.N, &l, "the checkpoint has no such leaf there", doCompare)
+	} else if v.Proved != nil {
+		v.Proved(line.N)
+	}
+	v.content(line.N, &l, line.Entry)
+}
+
+func (v *verifier) end() {
+	if !v.begun {
+		v.find(Finding{What: "this is no export", Do: "write one with: assent audit export"})
+		return
+	}
+	if v.last == nil {
+		v.find(Finding{What: "there is no checkpoint: nothing here is signed", Do: doAgain})
+		return
+	}
+	if v.proofs {
+		if v.rep.Leaves == 0 {
+			v.find(Finding{What: "there is no proof", Do: doAgain})
+		}
+		return
+	}
+	if v.covered != v.edge.Size {
+		v.find(Finding{What: fmt.Sprintf("the leaves from %d on have no checkpoint", v.covered), Do: doAgain})
+	}
+	v.comparePast()
+	horizon := v.last.Time.Add(time.Hour - Kept)
+	lost := make([]uint64, 0, len(v.missing))
+	for seq, m := range v.missing {
+		if m.time.Before(horizon) {
+			v.rep.Aged++
+		} else {
+			lost = append(lost, seq)
+		}
+	}
+	slices.Sort(lost)
+	for _, seq := range lost {
+		m := v.missing[seq]
+		v.find(Finding{Line: m.line, Leaf: &m.leaf, Seq: seq, Request: m.request, What: "the entry is missing, and nothing says that it was forgotten", Do: doCompare})
+	}
+}
