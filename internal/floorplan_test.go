@@ -78,6 +78,7 @@ var plan = []struct {
 		internal/store/forgotten
 		internal/store/history
 		internal/store/integrity
+		internal/store/lease
 		internal/store/presence
 		internal/store/reader
 		internal/store/stream
