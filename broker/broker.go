@@ -74,9 +74,10 @@ type View struct {
 	SettledAt     time.Time
 	// SettledSeq is the sequence of the record that settled it: the cursor of Ended's pages.
 	SettledSeq uint64
-	// Delivery is how far the answer got: empty, Recorded, Delivered, Confirmed or Overruled.
+	// Delivery is how far the answer got: empty, Recorded, Delivered, Refused, Confirmed or Overruled.
 	Delivery string
-	// Failure is what the tool said when it ran and failed, as it came; empty when it said nothing.
+	// Failure is what the tool said when it ran and failed, as it came; empty when it said nothing. Of a refused
+	// answer it is why.
 	Failure string
 	// LastSeq is the sequence of the newest record.
 	LastSeq uint64
@@ -92,6 +93,7 @@ const (
 const (
 	Recorded  = "recorded"  // the decision stands in the record
 	Delivered = "delivered" // and was written to the waiting hook
+	Refused   = "refused"   // the hook did not print the allow: the agent's own prompt decides
 	Confirmed = "confirmed" // a later event proves that the allowed tool ran
 	// Overruled: a later event proves that the denied tool ran, or that one which was allowed as
 	// edited ran as it was asked for.

@@ -71,6 +71,7 @@ type entry struct {
 	followUpsDue int
 	followUpSeq  uint64
 	delivered    bool // Delivered was called
+	refused      bool // Refused was called, by its hook
 
 	// moved is closed when the request is settled or delivered; nil while nobody watches.
 	moved chan struct{}

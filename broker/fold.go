@@ -54,6 +54,8 @@ func (f *folded) fold(rec hook.Record) bool {
 		if f.Delivery == "" || f.Delivery == Recorded {
 			f.Delivery = Delivered
 		}
+	case hook.StepRefused:
+		f.Delivery, f.Reason, f.Failure = Refused, hook.ReasonRefused, rec.Failure
 	case hook.StepConfirmed:
 		f.Delivery = Confirmed
 		if rec.Reason == hook.ReasonFailed {
@@ -101,7 +103,7 @@ func foldAll(recs []hook.Record) folded {
 // unproven reports whether a later event may still prove something about the settled request.
 func (f *folded) unproven() bool {
 	return f.State == Ended && f.Outcome != hook.Withdrawn &&
-		f.Delivery != Confirmed && f.Delivery != Overruled
+		f.Delivery != Confirmed && f.Delivery != Overruled && f.Delivery != Refused
 }
 
 // denies reports whether the hook of the settled request was told no.

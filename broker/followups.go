@@ -197,6 +197,8 @@ func stillApplies(n followUp, f *folded) bool {
 	switch n.step {
 	case hook.StepDelivered:
 		return f.Outcome != hook.Withdrawn && (f.Delivery == "" || f.Delivery == Recorded)
+	case hook.StepRefused:
+		return f.Outcome == hook.Allowed && f.unproven()
 	case hook.StepConfirmed:
 		return f.Outcome == hook.Allowed && f.unproven()
 	case hook.StepOverruled:

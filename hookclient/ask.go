@@ -167,7 +167,7 @@ func (c *client) ask(w *agentWatch) []byte {
 			return c.undecided(r.about.byKind != "")
 		}
 		if c.cfg.Require != "" {
-			return c.verified(r.body)
+			return c.verified(w.ctx, r.body)
 		}
 		return r.body
 	case endExpired:

@@ -38,11 +38,15 @@ type request struct {
 	secret    string     // sent with remaining
 	tail      Transcript // of the agent's transcript
 	keep      bool       // another exchange may follow on this connection
+	refusal   string     // why the answer is not printed: that is all that is sent
 }
 
 func (q *request) head() []byte {
 	b := make([]byte, 0, 1<<10)
 	path := q.to.path
+	if q.refusal != "" {
+		path += hook.RefusedRoute
+	}
 	if len(q.tail.Text) > 0 {
 		path += hook.ContextRoute
 	}
@@ -62,6 +66,7 @@ func (q *request) head() []byte {
 		b = appendHeader(b, hook.HeaderOnTimeout, string(q.onTimeout))
 		b = appendHeader(b, hook.HeaderReattachSecret, q.secret)
 	}
+	b = appendHeader(b, hook.HeaderRefused, q.refusal)
 	if n := len(q.tail.Text); n > 0 {
 		b = appendHeader(b, hook.HeaderContextLength, strconv.Itoa(n))
 	} else {

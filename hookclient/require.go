@@ -1,6 +1,7 @@
 package hookclient
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -103,11 +104,25 @@ func (c *Config) unverifiable() error {
 }
 
 // verified is what is printed for an answer where signatures are required.
-func (c *client) verified(body []byte) []byte {
+func (c *client) verified(ctx context.Context, body []byte) []byte {
 	out, why := c.cfg.Verify(Offer{ID: c.event.ID, Event: c.cfg.Event, Raw: c.event.Raw, Began: c.event.Time, Deadline: c.deadline, Body: body, Trust: c.cfg.Trust})
 	if why != "" {
 		c.cfg.Warn("the answer is not printed, so the agent's own prompt decides: " + why)
+		c.reportRefusal(ctx, why)
 		return nil
 	}
 	return out
+}
+
+// reportRefusal tells the broker that gave the answer, once and for a second at most, for people who took it for done.
+// One that does not know the route, or lies, needs no answer.
+func (c *client) reportRefusal(ctx context.Context, why string) {
+	ctx, cancel := context.WithTimeout(ctx, plainTimeout)
+	defer cancel()
+	e := c.event
+	e.Raw, e.Origin = nil, hook.Origin{}
+	if len(why) > hook.MaxFailure {
+		why = strings.ToValidUTF8(why[:hook.MaxFailure], "")
+	}
+	_ = c.attempt(ctx, &request{to: c.to, event: &e, remaining: plainTimeout, secret: c.secret, refusal: why})
 }

@@ -92,7 +92,7 @@ func TestOperations(t *testing.T) {
 		if o.Method != "GET" && o.Role == "" && !strings.HasPrefix(o.Path, "/v1/auth/") && !slices.Contains(openPairing, o.Path) {
 			t.Errorf("%s is open to anybody", o.ID)
 		}
-		if o.Unix && !slices.Contains([]string{"submitHook", "submitHookWithContext", "healthz"}, o.ID) {
+		if o.Unix && !slices.Contains([]string{"submitHook", "submitHookWithContext", "refuseAnswer", "healthz"}, o.ID) {
 			t.Errorf("%s is served on the unix socket", o.ID)
 		}
 	}

@@ -101,7 +101,7 @@ func stepRole(r *api.Record, fits bool) terminal.Role {
 	switch {
 	case !fits, r.Step == hook.StepOverruled, r.Outcome == hook.Denied:
 		return terminal.Danger
-	case r.Failure != "":
+	case r.Failure != "", r.Step == hook.StepRefused:
 		return terminal.Attention
 	case r.Outcome == hook.Allowed, r.Step == hook.StepConfirmed:
 		return terminal.Calm
@@ -128,6 +128,9 @@ func recordLine(r *api.Record) string {
 	}
 	if r.Decision != nil && r.Decision.Message != "" {
 		line += "  words: " + elide(show.Line(r.Decision.Message), 120)
+	}
+	if r.Step == hook.StepRefused {
+		return line + "  by the hook, so the agent's own prompt decides: " + elide(show.Short(r.Failure, 300), 300)
 	}
 	if r.Failure != "" {
 		line += "  the tool failed: " + elide(show.Short(r.Failure, 300), 300)

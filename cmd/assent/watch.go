@@ -297,6 +297,8 @@ func stateWords(r *api.Request) string {
 		return "OVERRULED: allowed as edited" + by + ", but it ran as it was asked for"
 	case r.Delivery == "overruled":
 		return "OVERRULED: denied" + by + ", but the terminal let it run"
+	case r.Delivery == "refused":
+		return "allowed" + by + ", and refused by the hook: " + show.Line(r.Failure) + "; the agent's own prompt decides"
 	case r.State == "pending" && r.Detached:
 		return "the agent is not connected; waiting for it to come back"
 	case r.State == "pending":

@@ -79,8 +79,17 @@ func TestSignedAnswersOnly(t *testing.T) {
 	prints(h, "", "the owner's token")
 
 	h = ask(d.Socket, "make x")
-	decide(stranger, d.WaitPending(1)[0])
+	left := d.WaitPending(1)[0]
+	decide(stranger, left)
 	prints(h, "", "not trusted: device:"+stranger.Thumbprint())
+	// It says so, and the record has it.
+	got := d.Until(left.ID, "refused", func(r rig.Request) bool { return r.Delivery == "refused" })
+	if want := "the key that signed it is not trusted: device:" + stranger.Thumbprint(); got.Outcome != "allowed" || got.Reason != "refused" || got.Failure != want {
+		t.Errorf("recorded: %+v", got)
+	}
+	if said := d.Command("trace", left.ID); !strings.Contains(said, "refused") || !strings.Contains(said, "by the hook, so the agent's own prompt decides: the key that signed it is not trusted") {
+		t.Errorf("the trace says\n%s", said)
+	}
 
 	h = ask(d.Socket, "git status") // the rule leaves it to people, and a denial needs no signature
 	d.Deny(d.WaitPending(1)[0], "not now")

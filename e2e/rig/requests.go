@@ -28,6 +28,7 @@ type Request struct {
 	Outcome     string          `json:"outcome"`
 	Reason      string          `json:"reason"`
 	Delivery    string          `json:"delivery"`
+	Failure     string          `json:"failure"`
 	DecidedBy   *Approver       `json:"decidedBy"`
 	CreatedAt   time.Time       `json:"createdAt"`
 	SettledAt   time.Time       `json:"settledAt"`

@@ -178,11 +178,11 @@ const (
 	DecideBlock     DecisionType = "block"
 )
 
-// PermissionDeliveryData is the data of permission.delivery: the answer reached the hook, or a
+// PermissionDeliveryData is the data of permission.delivery: the answer reached the hook, or that did not print it, or a
 // later event proved that the allowed tool ran.
 type PermissionDeliveryData struct {
-	Delivery string `json:"delivery"`          // delivered, confirmed
-	Failure  string `json:"failure,omitempty"` // what the tool said when it ran and failed
+	Delivery string `json:"delivery"`          // delivered, refused, confirmed
+	Failure  string `json:"failure,omitempty"` // what the tool said when it ran and failed, or why the hook refused
 }
 
 // PermissionOverruledData is the data of permission.overruled: the tool ran although the

@@ -45,6 +45,11 @@ func (f *recording) fold() {
 		f.follow(i, KindPermissionDelivery, LevelDebug, content{
 			data: &PermissionDeliveryData{Delivery: string(r.Step), Failure: clean(r.Failure, hook.MaxFailure)}, title: title, ui: UI{Hidden: true},
 		})
+	case hook.StepRefused:
+		f.follow(i, KindPermissionDelivery, LevelWarn, content{
+			data:  &PermissionDeliveryData{Delivery: string(r.Step), Failure: clean(r.Failure, hook.MaxFailure)},
+			title: "Refused by the hook" + because(r.Failure) + "; the agent's own prompt decides",
+		})
 	case hook.StepOverruled:
 		what, tool, edited, contain := "a tool", "", false, ""
 		if i >= 0 {

@@ -62,12 +62,19 @@ const (
 	HeaderVersion = "Assent-Version"
 	// HeaderRequire says what the hook wants of an answer, see Event.Signed: RequireSigned.
 	HeaderRequire = "Assent-Require"
+	// HeaderRefused says, on the route that ends in RefusedRoute, why the hook did not print an allow. It does not
+	// travel on.
+	HeaderRefused = "Assent-Refused"
 	// HeaderSource says how a PermissionRequest was asked, see Request.Source.
 	HeaderSource = "Assent-Via"
 )
 
 // RequireSigned is the value of HeaderRequire, and of require in a hook.conf.
 const RequireSigned = "signed"
+
+// RefusedRoute stands behind the route of hooks for the word of a hook that it did not print the allow of a
+// request.
+const RefusedRoute = "/refused"
 
 // ContextRoute stands behind the route of hooks for a PermissionRequest that brings the end of the
 // agent's transcript, at most MaxTranscript bytes.

@@ -254,12 +254,13 @@ func (a *Approver) Who() string {
 type Step string
 
 // The steps. asked is the first; decided and ended compete for the one slot after it;
-// delivered, confirmed and overruled may follow.
+// delivered, refused, confirmed and overruled may follow.
 const (
 	StepAsked     Step = "asked"
 	StepDecided   Step = "decided"
 	StepEnded     Step = "ended"
 	StepDelivered Step = "delivered" // the answer was written to the waiting hook
+	StepRefused   Step = "refused"   // the hook did not print the allow, and says why: the agent's own prompt decides
 	StepConfirmed Step = "confirmed" // a later event proves that the allowed tool ran
 	// StepOverruled: a later event proves that the denied tool ran, or that an edited one ran as it
 	// was asked for.
@@ -278,6 +279,7 @@ const (
 	ReasonPaused    = "paused"       // handed back: everything is paused
 	ReasonNobody    = "nobody_there" // handed back: nobody could be told, and the agent shows no prompt meanwhile
 	ReasonPerson    = "person"       // handed back: an approver leaves it to the agent's own prompt
+	ReasonRefused   = "refused"      // of a request whose hook did not print the allow
 	ReasonFailed    = "tool_failed"  // of a confirmed record: the allowed tool ran, and failed
 )
 
@@ -308,7 +310,7 @@ type Record struct {
 	By       *Approver `json:"by,omitempty"`       // decided; ended, handed back by a person
 	Outcome  Outcome   `json:"outcome,omitempty"`  // decided, ended
 	Reason   string    `json:"reason,omitempty"`   // ended
-	Failure  string    `json:"failure,omitempty"`  // confirmed, overruled: what the tool said when it failed
+	Failure  string    `json:"failure,omitempty"`  // confirmed, overruled: what the tool said when it failed; refused: why
 	// EventSeq is the EVENTS sequence of the event that proved this step: ended by proof,
 	// confirmed, overruled.
 	EventSeq uint64 `json:"eventSeq,omitempty"`

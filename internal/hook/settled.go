@@ -38,9 +38,10 @@ type Settled struct {
 	Unattended bool `json:"unattended,omitempty"`
 	// By is who decided; nil when nobody did.
 	By *Decider `json:"by,omitempty"`
-	// Delivery is the last that was heard of the answer: delivered, confirmed, overruled.
+	// Delivery is the last that was heard of the answer: delivered, refused, confirmed, overruled.
 	Delivery Step `json:"delivery,omitempty"`
-	// Failed says that the tool ran and failed, Failure what it said then: one line, safe to show.
+	// Failed says that the tool ran and failed, Failure what it said then: one line, safe to show. Where the hook
+	// refused the answer, Failure is why.
 	Failed  bool   `json:"failed,omitempty"`
 	Failure string `json:"failure,omitempty"`
 }

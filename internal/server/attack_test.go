@@ -88,8 +88,11 @@ func post(path string, body any) func(*fort) strike {
 }
 
 var targets = map[string]target{
-	"POST /v1/hooks":                   {need: auth.RoleSubmit, ready: post("/v1/hooks", fields{"hook_event_name": "Stop", "session_id": "s"}), want: 204, changes: true},
-	"POST /v1/hooks/context":           {need: auth.RoleSubmit, ready: withTail, want: 204, changes: true},
+	"POST /v1/hooks":         {need: auth.RoleSubmit, ready: post("/v1/hooks", fields{"hook_event_name": "Stop", "session_id": "s"}), want: 204, changes: true},
+	"POST /v1/hooks/context": {need: auth.RoleSubmit, ready: withTail, want: 204, changes: true},
+	"POST /v1/hooks/refused": {need: auth.RoleSubmit, ready: func(*fort) strike { // of no request; what is recorded is, in the background
+		return strike{path: "/v1/hooks/refused", header: http.Header{hook.HeaderRequestID: {uuid.NewString()}, hook.HeaderRefused: {"x"}, hook.HeaderReattachSecret: {"s"}}}
+	}, want: 404},
 	"GET /v1/sessions":                 {need: auth.RoleView, ready: get("/v1/sessions"), want: 200, byDevice: true},
 	"GET /v1/sessions/{id}":            {need: auth.RoleView, ready: func(f *fort) strike { f.waits(); return strike{path: "/v1/sessions/s1"} }, want: 200, byDevice: true},
 	"DELETE /v1/sessions/{id}":         {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered()} }, want: 204, changes: true, byDevice: true},

@@ -27,6 +27,7 @@ type route struct {
 var routes = []route{
 	{"POST", "/v1/hooks", `{"hook_event_name":"Stop"}`, auth.RoleSubmit, []int{204}},
 	{"POST", "/v1/hooks/context", `{"hook_event_name":"Stop"}`, auth.RoleSubmit, []int{400}}, // the length of the second part
+	{"POST", "/v1/hooks/refused", "", auth.RoleSubmit, []int{400}},                           // no id
 	{"GET", "/v1/sessions", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/sessions/x", "", auth.RoleView, []int{503}}, // history might know it
 	{"DELETE", "/v1/sessions/x", "", auth.RoleAdmin, []int{503}},

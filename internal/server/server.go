@@ -226,6 +226,7 @@ func (s *Server) Unix() http.Handler {
 	r.MethodNotAllowed(methodNotAllowed)
 	r.With(limit(maxHookBody)).Post("/v1/hooks", s.hooks(hook.ChannelSocket, false))
 	r.With(limit(maxHookBody)).Post("/v1/hooks"+hook.ContextRoute, s.hooks(hook.ChannelSocket, true))
+	r.With(limit(0)).Post("/v1/hooks"+hook.RefusedRoute, s.hookRefused)
 	r.Get("/healthz", s.healthz)
 	return r
 }
@@ -249,6 +250,7 @@ func (s *Server) TCP() http.Handler {
 
 	route(maxHookBody, auth.RoleSubmit).Post("/v1/hooks", s.hooks(hook.ChannelRemote, false))
 	route(maxHookBody, auth.RoleSubmit).Post("/v1/hooks"+hook.ContextRoute, s.hooks(hook.ChannelRemote, true))
+	route(0, auth.RoleSubmit).Post("/v1/hooks"+hook.RefusedRoute, s.hookRefused)
 
 	view := route(0, auth.RoleView)
 	view.Get("/v1/sessions", s.listSessions)

@@ -155,6 +155,9 @@ func (t *Transcript) Take(e *feed.Event) {
 		t.decided(e, d)
 	case *feed.PermissionDeliveryData:
 		if r := t.parent(e); r != nil {
+			if d.Delivery == "refused" {
+				r.Why = "refused by the hook: " + show.Line(d.Failure) + "; the agent's own prompt decided"
+			}
 			if t.link(e, r); d.Delivery == "confirmed" && r.Mark == MarkAllowed {
 				r.Why = show.Text(d.Failure)
 				t.mark(r, MarkRan)

@@ -99,9 +99,9 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 	err = h.slow(ctx, "read decisions", func(ctx context.Context) error {
 		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.summary, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.changes, r.unattended, r.verified,
 			coalesce((SELECT message FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), ''),
-			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
+			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'refused', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
 			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'confirmed' ORDER BY record LIMIT 1), ''),
-			coalesce((SELECT message FROM decisions WHERE request = r.id AND step IN ('confirmed', 'overruled') ORDER BY record LIMIT 1), ''),
+			coalesce((SELECT message FROM decisions WHERE request = r.id AND step IN ('refused', 'confirmed', 'overruled') ORDER BY record LIMIT 1), ''),
 			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), '')
 			FROM requests r JOIN sessions s ON s.key = r.session WHERE `+where+` ORDER BY r.settled DESC, r.id DESC LIMIT ?`,
 			append(args, pageLimit(q.Limit)), func(row *sql.Rows) error {
@@ -115,7 +115,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 				}
 				x.Contained = how == reasonContained
 				x.CreatedAt, x.SettledAt = time.UnixMilli(asked).UTC(), time.UnixMilli(settled).UTC()
-				x.Failed, x.Failure = ran == hook.ReasonFailed || failure != "", show.Short(failure, maxSummary)
+				x.Failed, x.Failure = ran == hook.ReasonFailed || failure != "" && x.Delivery != hook.StepRefused, show.Short(failure, maxSummary)
 				if by.Kind != "" {
 					x.By = &by
 				}

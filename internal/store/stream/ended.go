@@ -109,7 +109,7 @@ func (s *Stream) settledBefore(ctx context.Context, before uint64, limit int) ([
 func settles(rec hook.Record) bool { return rec.Step == hook.StepDecided || rec.Step == hook.StepEnded }
 
 func proves(rec hook.Record) bool {
-	return rec.Step == hook.StepConfirmed || rec.Step == hook.StepOverruled
+	return rec.Step == hook.StepRefused || rec.Step == hook.StepConfirmed || rec.Step == hook.StepOverruled
 }
 
 // completeRecords reads the records of those requests that are not complete. A message that is no

@@ -586,17 +586,17 @@ export type FeedPermissionDecision = FeedEventBase & {
   };
 };
 /**
- * The answer reached the hook, or a later event proved that the allowed tool ran.
+ * The answer reached the hook, or the hook did not print it, or a later event proved that the allowed tool ran.
  */
 export type FeedPermissionDelivery = FeedEventBase & {
   kind: "permission.delivery";
   data: {
     /**
-     * delivered, confirmed
+     * delivered, refused, confirmed
      */
     delivery: string;
     /**
-     * What the tool said when it ran and failed, at most 2 KiB; any text.
+     * What the tool said when it ran and failed, or why the hook refused, at most 2 KiB; any text.
      */
     failure?: string;
   };
@@ -941,11 +941,11 @@ export interface PermissionRequest {
   decidedBy?: Approver;
   settledAt?: string;
   /**
-   * recorded: on disk. delivered: written to the waiting hook. confirmed: the allowed tool ran. overruled: the denied tool ran all the same, or an edited one as it was asked for.
+   * recorded: on disk. delivered: written to the waiting hook. refused: the hook did not print the allow, failure says why, and the agent's own prompt decides. confirmed: the allowed tool ran. overruled: the denied tool ran all the same, or an edited one as it was asked for.
    */
-  delivery?: "recorded" | "delivered" | "confirmed" | "overruled";
+  delivery?: "recorded" | "delivered" | "refused" | "confirmed" | "overruled";
   /**
-   * What the tool said when it ran and failed, safe to show; of a long one the ends.
+   * What the tool said when it ran and failed, or why the hook refused the answer, safe to show; of a long one the ends.
    */
   failure?: string;
   /**
@@ -1871,13 +1871,13 @@ export interface Settled {
   /**
    * The last that was heard of the answer.
    */
-  delivery?: "delivered" | "confirmed" | "overruled";
+  delivery?: "delivered" | "refused" | "confirmed" | "overruled";
   /**
    * The tool ran, and failed.
    */
   failed?: boolean;
   /**
-   * What it said then: one line, safe to show and shortened.
+   * What it said then, or why the hook refused the answer: one line, safe to show and shortened.
    */
   failure?: string;
 }

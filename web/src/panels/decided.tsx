@@ -53,6 +53,7 @@ export function Decided({ d, before, only }: Props) {
         {d.by?.verified && <span>{words.verify.confirmed}</span>}
         <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
         {d.delivery === "overruled" && <b>{d.outcome === "allowed" && !d.contained ? words.history.overruledEdit : words.history.overruled}</b>}
+        {d.delivery === "refused" && <b>{words.history.refused(visibleLine(d.failure ?? ""))}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
           {agoWords(now.value - at.getTime())}
         </time>

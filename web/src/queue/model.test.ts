@@ -53,6 +53,8 @@ test("outcome lines", () => {
   assert.match(line(ended({ outcome: "expired", onTimeout: "deny" }))!, /told no/);
   assert.match(line(ended({ outcome: "expired", onTimeout: "abstain" }))!, /its own terminal/);
   assert.equal(outcomeLine(ended({ outcome: "denied", delivery: "overruled" }, { attempt: taken }), 0)?.tone, "loud");
+  const refused = outcomeLine(ended({ outcome: "allowed", delivery: "refused", reason: "refused", failure: "it is not signed" }, { attempt: taken }), 0);
+  assert.deepEqual([refused?.tone, refused?.rest], ["bad", "Refused by the hook: it is not signed. The agent asks there."]);
   assert.match(line({ request: request(), endedAt: 1, lost: true })!, /not connected/);
 });
 

@@ -67,7 +67,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
     case "allowed":
     case "denied": {
       const word = wordFor(r, r.outcome === "allowed");
-      const tone: Tone = r.outcome === "allowed" && r.reason !== "tool_failed" ? "good" : "bad";
+      const tone: Tone = r.outcome === "allowed" && !r.reason ? "good" : "bad"; // the tool failed, or the hook refused
       const said = mine ? word : settledBy(word, r.decidedBy);
       return decision(said, delivered(item, now), tone);
     }
@@ -131,6 +131,7 @@ function wordFor(r: Request, yes: boolean): string {
 
 function delivered(item: Item, now: number): string {
   const { request: r, attempt } = item;
+  if (r.delivery === "refused") return words.outcome.refused(r.failure ?? "");
   if (r.delivery === "confirmed") return r.reason === "tool_failed" ? words.outcome.ranFailed(r.failure ?? "") : words.outcome.ran;
   if (attempt?.phase === "taken" && (attempt.delivered || r.delivery === "delivered")) {
     return attempt.delivered ? words.outcome.deliveredIn(Math.max(0.1, attempt.ms / 1000).toFixed(1)) : words.outcome.delivered;

@@ -281,6 +281,7 @@ class Transcript {
     const call = this.parent(e);
     if (!call) return;
     this.link(e, call);
+    if (step === "refused") call.why = words.feed.call.refused(visibleText(failure));
     if (step !== "confirmed" || call.mark !== "allowed") return;
     call.mark = failure ? "failed" : "ran";
     call.why = visibleText(failure);

@@ -111,6 +111,7 @@ export const cardWords = {
     lost: "No longer waiting. It was settled while this page was not connected.",
     ran: "The tool ran.",
     ranFailed: (why: string) => `The tool failed${why && ": "}${why}`,
+    refused: (why: string) => `Refused by the hook: ${why}. The agent asks there.`,
     toldAgent: "Told the agent:",
     stopped: "The agent was told to stop.",
     changedTo: "Allowed as edited:",

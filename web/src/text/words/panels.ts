@@ -56,6 +56,7 @@ export const panelsWords = {
     rule: (name: string) => `rule ${name}`,
     overruled: "overruled in the terminal",
     overruledEdit: "ran as originally requested",
+    refused: (why: string) => `refused by the hook: ${why}`,
     edited: " as edited",
     contained: ", contained",
     failed: "; failed",

@@ -29,6 +29,7 @@ export const storyWords = {
         over: "Ended",
         overruled: "Ran anyway",
       },
+      refused: (why: string) => `Refused by the hook, so the agent's own prompt decided: ${why}`,
       handedBack: "Handed back to the agent's own prompt",
       byAgent: "Denied by the agent itself",
       interrupted: "interrupted",
