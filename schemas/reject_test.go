@@ -109,6 +109,11 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Found":               {{`{"id":0}`, "/id"}, {`{"event":null}`, ""}, {`{"session":"x"}`, ""}},
 	"ws/Message":          {{`{"type":"gossip"}`, "/type"}, {`{"epoch":null}`, ""}, {`{"requests":[{"id":1}]}`, "/requests/0/id"}, {`{"sessions":[{}]}`, "/sessions/0"}},
 
+	"ws/HostFrame":   {{`{"type":"shout"}`, "/type"}, {`{"id":"a b"}`, "/id"}, {`{"outcome":"well"}`, "/outcome"}, {`{"event":{}}`, "/event"}, {`{"more":1}`, ""}},
+	"ws/BrokerFrame": {{`{"type":"order"}`, "/type"}, {`{"state":"new"}`, "/state"}, {`{"message":{"id":1}}`, "/message/id"}, {`{"more":1}`, ""}},
+	"HostJournal":    {{`{"state":"new"}`, "/state"}, {`{"at":null}`, ""}, {`{"order":{"id":"x"}}`, "/order"}},
+	"AgentsFile":     {{`{"agents":{"coder":{"mode":"auto"}}}`, "/agents/coder/mode"}, {`{"agents":{"coder":{"model":"x"}}}`, "/agents/coder"}, {`{"agents":null}`, ""}, {`{"accept":["owner"]}`, "/accept/0"}},
+
 	"RulesFile": {{`{"version":2}`, "/version"}, {`{"defaults":{"on_timeout":"allow"}}`, "/defaults/on_timeout"}, {`{"rulez":[]}`, ""}, {`{"rules":[{"id":"a","action":"allow"}]}`, "/rules/0"}, {`{"tests":[{"cmd":"ls"}]}`, "/tests/0"}},
 
 	"hooks/Base":                {{`{"session_id":null}`, ""}, {`{"effort":"high"}`, "/effort"}},

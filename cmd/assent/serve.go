@@ -359,6 +359,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	})
 	messages.Notify(srv.MessagesChanged)
 	hosts.Notify(srv.AgentChanged)
+	hosts.NotifyForget(srv.MessagesChanged)
 	saved.Notify(func() {
 		book.Reload()
 		suggested.RulesChanged()

@@ -204,6 +204,28 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 	if again, err := x.command("agent", "handover", first.SessionID[:8]).Output(); err != nil || string(again) != string(over) {
 		t.Errorf("handover of what has ended: %v %q", err, again)
 	}
+	// Forgotten while the host is away, and then by the host when it comes back.
+	kept := filepath.Join(x.State, "agents", first.SessionID)
+	if _, err := os.Stat(filepath.Join(kept, "journal")); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	_ = serve.Wait()
+	a.Command("forget", first.SessionID, "--yes")
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("somebody else than the host removed it: %v", err)
+	}
+	ctx, cancel2 := context.WithCancel(context.Background())
+	again := exec.CommandContext(ctx, serve.Path, serve.Args[1:]...)
+	again.Env = serve.Env
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel2(); _ = again.Wait() })
+	rig.Eventually(t, time.Minute, "the host has forgotten the session", func() bool {
+		_, err := os.Stat(kept)
+		return os.IsNotExist(err)
+	})
 	if log := a.Out.Tail(1 << 20); strings.Contains(log, "modelserver") || strings.Contains(log, second.Prompt) {
 		t.Error("the broker's log has a prompt")
 	}

@@ -44,6 +44,7 @@ const (
 	HostRefused = "refused" // ID, Message, Why: instead of taken
 	HostLost    = "lost"    // ID, Message, Why: whether the agent has it cannot be known
 	HostEvent   = "event"   // ID, Event
+	HostForgot  = "forgot"  // Sessions: nothing of them is kept any more; not acknowledged, and told again where asked again
 	HostAnswers = "answer"  // ID of an ask, Answer; at most once, and not acknowledged
 )
 
@@ -63,8 +64,9 @@ type HostFrame struct {
 	Why     string    `json:"why,omitempty"`     // for people, at most 300 bytes, without the prompt
 	Command string    `json:"command,omitempty"` // see hook.Message
 
-	Event  *AgentEvent `json:"event,omitempty"`
-	Answer *HostAnswer `json:"answer,omitempty"`
+	Event    *AgentEvent `json:"event,omitempty"`
+	Answer   *HostAnswer `json:"answer,omitempty"`
+	Sessions []string    `json:"sessions,omitempty"`
 }
 
 // HostAnswer answers a HostAsk.
@@ -84,6 +86,10 @@ const (
 	// BrokerHalt says when it changes whether everything is stopped, as the welcome did. It brings nothing new,
 	// so that a host needs no signature for it: turns end, and none begins until it is over.
 	BrokerHalt = "halt" // Stopped
+	// BrokerForget says which sessions were forgotten: the host removes what it keeps of them, and says forgot. It
+	// comes again on each connection until then. It is no order either: nothing is started by it, and a host goes
+	// on to know the ids of what it took.
+	BrokerForget = "forget" // Sessions
 )
 
 // BrokerFrame is what the broker writes to a host.
@@ -107,6 +113,8 @@ type BrokerFrame struct {
 	Detail string            `json:"detail,omitempty"` // why not
 
 	Stopped bool `json:"stopped,omitempty"`
+
+	Sessions []string `json:"sessions,omitempty"`
 }
 
 // HostAsk is what somebody wants to see now of what is on the host. One is answered after the other.

@@ -73,6 +73,8 @@ var objects = map[string]any{ // read-only
 	"Verification":       hook.Verification{},
 	"EndVerification":    api.EndVerification{},
 	"Token":              api.CreatedToken{},
+	"ws/BrokerFrame":     api.BrokerFrame{},
+	"ws/HostFrame":       api.HostFrame{},
 	"ws/Message":         api.Message{},
 }
 

@@ -57,14 +57,17 @@ type RegistryConfig struct {
 // that its agents are known while it is away; whether it is here is known by its connection to this broker.
 // Make it with OpenRegistry. All methods may be called from any goroutine.
 type Registry struct {
-	cfg RegistryConfig
-	kv  *kvmirror.Mirror
+	cfg      RegistryConfig
+	kv       *kvmirror.Mirror
+	toForget *kvmirror.Mirror
 
 	mu      sync.Mutex
 	hosts   map[string]*hostEntry // guarded by mu
 	news    uint64                // guarded by mu; counts changes
 	changed func(api.Agent)       // guarded by mu
 	told    map[string]string     // guarded by mu; the agents as they were told of, by name
+	forgets map[string]toForget   // guarded by mu; by key
+	forgot  func()                // guarded by mu
 }
 
 // offered is what is kept of a host.
@@ -95,9 +98,13 @@ func OpenRegistry(ctx context.Context, cfg RegistryConfig) (*Registry, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
-	r := &Registry{cfg: cfg, hosts: map[string]*hostEntry{}, told: map[string]string{}, news: 1}
+	r := &Registry{cfg: cfg, hosts: map[string]*hostEntry{}, told: map[string]string{}, forgets: map[string]toForget{}, news: 1}
 	var err error
 	if r.kv, err = kvmirror.Open(ctx, kvmirror.Config{KV: cfg.KV, Prefix: hostsPrefix, Apply: r.apply, What: "hosts", Logf: cfg.Logf}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if r.toForget, err = kvmirror.Open(ctx, kvmirror.Config{KV: cfg.KV, Prefix: forgetPrefix, Apply: r.applyForget, What: "what hosts are to forget", Logf: cfg.Logf}); err != nil {
+		r.kv.Close()
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return r, nil
@@ -106,6 +113,7 @@ func OpenRegistry(ctx context.Context, cfg RegistryConfig) (*Registry, error) {
 // Close ends the mirror. It may be called more than once.
 func (r *Registry) Close() error {
 	r.kv.Close()
+	r.toForget.Close()
 	return nil
 }
 

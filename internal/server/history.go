@@ -213,6 +213,9 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 	if err == nil && s.cfg.ForgetAgent != nil {
 		err = s.cfg.ForgetAgent(r.Context(), id)
 	}
+	if err == nil && s.cfg.Agents != nil {
+		err = s.cfg.Agents.Forget(r.Context(), id)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -111,6 +111,23 @@ func (h *hostLink) ask(ctx context.Context, ask api.HostAsk) (api.HostAnswer, *p
 	}
 }
 
+// forget tells the host what to forget. told is what it was told of and has not forgotten yet.
+func (h *hostLink) forget(out *socketWriter, told *map[string]bool) error {
+	var more []string
+	still := map[string]bool{}
+	for _, session := range h.s.cfg.Agents.ToForget(h.id) {
+		still[session] = true
+		if !(*told)[session] {
+			more = append(more, session)
+		}
+	}
+	*told = still
+	if len(more) == 0 {
+		return nil
+	}
+	return frame(out, api.BrokerFrame{Type: api.BrokerForget, Sessions: more})
+}
+
 // answered takes an answer of the host. One that nobody waits for any more is dropped.
 func (h *hostLink) answered(f *api.HostFrame) {
 	h.mu.Lock()

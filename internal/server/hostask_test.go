@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"assent/internal/api"
 	"assent/internal/auth"
@@ -69,6 +71,48 @@ func TestADiffIsAskedOfTheHost(t *testing.T) {
 		synctest.Wait()
 		if r := get("coder"); r.status != http.StatusServiceUnavailable || !strings.Contains(r.body, "not connected") {
 			t.Errorf("a host that is gone: %d %s", r.status, r.body)
+		}
+	})
+}
+
+// A host is told what to forget until it has, and what it still says of before is not published.
+func TestAHostIsToForget(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		h, _ := g.host(coder)
+		if err := g.agents.Forget(t.Context(), aSession); err != nil {
+			t.Fatal(err)
+		}
+		if f := h.next(); f.Type != api.BrokerForget || fmt.Sprint(f.Sessions) != "["+aSession+"]" {
+			t.Fatalf("%+v", f)
+		}
+		g.kill()
+		h, _ = g.host(coder)
+		if f := h.next(); f.Type != api.BrokerForget || fmt.Sprint(f.Sessions) != "["+aSession+"]" {
+			t.Fatalf("the next broker says %+v", f)
+		}
+		told := func() (n int) {
+			for _, p := range g.published {
+				if strings.HasPrefix(p, "coder.session.") {
+					n++
+				}
+			}
+			return n
+		}
+		event := func(at time.Time) *api.AgentEvent {
+			return &api.AgentEvent{SessionID: aSession, Agent: "coder", Kind: api.AgentProgress, Timestamp: at}
+		}
+		if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e1", Event: event(time.Now().Add(-time.Minute))}); !a.OK || told() != 0 {
+			t.Errorf("what was before: %+v, published %v", a, g.published)
+		}
+		if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e2", Event: event(time.Now().Add(time.Second))}); !a.OK || told() != 1 {
+			t.Errorf("what it does afterwards: %+v, published %v", a, g.published)
+		}
+		h.say(api.HostFrame{Type: api.HostForgot, Sessions: []string{aSession}})
+		synctest.Wait()
+		h.conn.Close()
+		h, _ = g.host(coder)
+		if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e3", Event: event(time.Now().Add(-time.Hour))}); !a.OK || told() != 2 {
+			t.Errorf("nothing is to be forgotten any more: %+v, published %v", a, g.published)
 		}
 	})
 }

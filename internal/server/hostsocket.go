@@ -127,7 +127,8 @@ func (h *hostLink) write(ctx context.Context, out *socketWriter) error {
 	ping := h.s.pinger(out)
 	sent := map[string]bool{} // messages that still wait to be taken, and were sent on this connection
 	greeted := false
-	halted := false // as the host was told last
+	halted := false               // as the host was told last
+	toForget := map[string]bool{} // what it was told to forget on this connection, and has not
 	for {
 		news, halts := h.s.messageNews.change(), h.s.haltNews.change()
 		if greeted {
@@ -136,6 +137,9 @@ func (h *hostLink) write(ctx context.Context, out *socketWriter) error {
 					return err
 				}
 				halted = stopped
+			}
+			if err := h.forget(out, &toForget); err != nil { // before what is sent to the same session after that
+				return err
 			}
 			waiting, _ := h.s.cfg.Messages.ToHost(h.id)
 			still := make(map[string]bool, len(waiting))
@@ -260,6 +264,14 @@ func (h *hostLink) take(ctx context.Context, f *api.HostFrame) (*api.BrokerFrame
 		h.answered(f)
 		return nil, nil
 	}
+	if h.hello && f.Type == api.HostForgot {
+		if err := h.s.cfg.Agents.Forgotten(ctx, h.id, f.Sessions); err != nil {
+			h.s.log.Warn("that a host has forgotten sessions could not be recorded; it is asked again", zap.String("host", line(h.name)), zap.Error(err))
+			return nil, errLater
+		}
+		h.s.messageNews.tell() // there may be more of them than were told
+		return nil, nil
+	}
 	if !h.hello || !hook.PlainToken(f.ID) || len(f.ID) > 64 {
 		return nil, errFrame
 	}
@@ -271,7 +283,8 @@ func (h *hostLink) take(ctx context.Context, f *api.HostFrame) (*api.BrokerFrame
 			if err != nil {
 				return nil, errFrame
 			}
-			if h.s.cfg.PublishAgent != nil {
+			// What it says of a session of before that was forgotten is not kept.
+			if h.s.cfg.PublishAgent != nil && !f.Event.Timestamp.Before(h.s.cfg.Agents.ForgottenAt(h.id, f.Event.SessionID)) {
 				err = h.s.cfg.PublishAgent(ctx, f.Event.Agent+".session."+f.Event.Kind, h.id+"."+f.ID, value)
 			}
 			if err != nil {

@@ -74,6 +74,7 @@ func (g *hostRig) begin() {
 	}}, g.creds)
 	g.messages.Notify(g.server.MessagesChanged)
 	g.agents.Notify(g.server.AgentChanged)
+	g.agents.NotifyForget(g.server.MessagesChanged)
 	g.halted.Notify(g.server.HaltChanged)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = g.messages.Run(ctx) }()

@@ -38,8 +38,8 @@ func (h *Host) pullRequests(ctx context.Context, now time.Time) {
 			defer h.mu.Unlock()
 			why := ""
 			switch now := time.Now(); {
-			case s.duePR(now) != m || h.halted || ctx.Err() != nil:
-				return // something else came
+			case h.sessions[s.meta.Session] != s || s.duePR(now) != m || h.halted || ctx.Err() != nil:
+				return // something else came, or the session is forgotten
 			case err != nil:
 				why = err.Error()
 			case d.Commits == 0:

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/optin"
+	"assent/schemas"
 )
 
 const one, two = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -72,6 +74,55 @@ func TestJournal(t *testing.T) {
 	}
 	if _, err := openJournal(path, func(entry) {}); err == nil || !strings.Contains(err.Error(), "journal:2") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Each line of a journal is as the schema says, with all of its members.
+func TestJournalSchema(t *testing.T) {
+	raw, err := schemas.Raw("HostJournal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties map[string]struct {
+			Properties map[string]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for what, fields := range map[string]reflect.Type{"": reflect.TypeFor[entry](), "order": reflect.TypeFor[Order](), "process": reflect.TypeFor[began](), "exit": reflect.TypeFor[exit]()} {
+		for i := range fields.NumField() {
+			name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+			_, known := schema.Properties[name]
+			if what != "" {
+				_, known = schema.Properties[what].Properties[name]
+			}
+			if !known {
+				t.Errorf("%s %s is not in the schema", what, name)
+			}
+		}
+	}
+	cost, at := 0.5, time.Now()
+	for _, e := range []entry{
+		{At: at, Order: &Order{ID: one, Agent: "coder", Session: two, Kind: hook.MessagePrompt, Prompt: "x", By: "device:x", BudgetUSD: 1, Timeout: time.Hour, ExpiresAt: at}},
+		{At: at, Message: one, State: claimed, Acked: "x", Cancels: 1, Unmetered: 1},
+		{At: at, Message: one, State: confirmed},
+		{At: at, Message: one, State: written},
+		{At: at, Message: one, State: started},
+		{At: at, Message: one, State: ended, Outcome: hook.OutcomeFailed, Code: "EXIT", Why: "w", Result: "r", Output: "o", Command: "c"},
+		{At: at, Message: one, State: lost},
+		{At: at, Message: one, State: dropped},
+		{At: at, Process: &began{PID: 1, ID: "x", Version: "1", Budget: 1}, Base: true, Cost: &cost, Offset: 1, Active: time.Minute},
+		{At: at, Exit: &exit{Saved: true}},
+	} {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schemas.Validate("HostJournal", line); err != nil {
+			t.Errorf("%v\n%s", err, line)
+		}
 	}
 }
 

@@ -97,6 +97,10 @@ type Host struct {
 	programs map[string]program       // guarded by mu; by the agent's name
 	unasked  []optin.Agent            // guarded by mu; whose program is to be asked for its version
 	repos    gitrepo.Cache
+	ids      map[string]time.Time // guarded by mu; of messages of forgotten sessions, with the end of their time
+
+	forgetting map[string]bool // guarded by mu; sessions that are still to be forgotten
+	forgotten  []string        // guarded by mu; those of which the broker is not told
 
 	beside sync.WaitGroup // goroutines of Run
 }
@@ -121,7 +125,7 @@ func Open(cfg Config) (*Host, error) {
 	}
 	h := &Host{
 		cfg: cfg, lock: flock.New(filepath.Join(cfg.Dir, "lock")), wake: make(chan struct{}, 1), name: strings.ToLower(rand.Text()[:16]),
-		sessions: map[string]*session{}, said: map[string]time.Time{}, children: map[int]bool{}, timeouts: map[string]time.Duration{},
+		sessions: map[string]*session{}, said: map[string]time.Time{}, children: map[int]bool{}, timeouts: map[string]time.Duration{}, ids: map[string]time.Time{}, forgetting: map[string]bool{},
 	}
 	if ok, err := h.lock.TryLock(); err != nil || !ok {
 		if err == nil {
@@ -129,7 +133,7 @@ func Open(cfg Config) (*Host, error) {
 		}
 		return nil, err
 	}
-	if err := errors.Join(sayRunning(cfg.Dir, cfg.Version), h.load()); err != nil {
+	if err := errors.Join(sayRunning(cfg.Dir, cfg.Version), h.loadIDs(), h.load()); err != nil {
 		h.Close()
 		return nil, err
 	}
@@ -225,6 +229,7 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 	h.verify(ctx)
 	h.pullRequests(ctx, time.Now())
 	h.askVersions(ctx)
+	h.forgetAll(time.Now())
 	return busy
 }
 
@@ -232,6 +237,10 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 func (h *Host) Offer(o Order) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if _, used := h.ids[o.ID]; used {
+		h.refuseLocked(o.ID, "this host took it before; its session was forgotten since")
+		return
+	}
 	if s := h.sessions[o.Session]; s != nil && s.find(o.ID) != nil {
 		return // its frames are in the outbox until they are acknowledged
 	}

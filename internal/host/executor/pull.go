@@ -69,8 +69,8 @@ func (h *Host) verify(ctx context.Context) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.asking = false
-			if ctx.Err() != nil {
-				return // the next host asks
+			if ctx.Err() != nil || h.sessions[s.meta.Session] != s {
+				return // the next host asks, or the session is forgotten
 			}
 			if s.unsure == pr.URL {
 				s.unsure = ""

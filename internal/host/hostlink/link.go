@@ -42,6 +42,8 @@ type Executor interface {
 	Held([]api.HeldMessage)
 	Acked(frame string, ok bool)
 	Halt(stopped bool)
+	Forget(sessions []string)
+	Forgotten() []string
 	Disconnected()
 	Outbox() []api.HostFrame
 	Agents() []api.Agent
@@ -247,6 +249,8 @@ func (l *link) take(ctx context.Context, f api.BrokerFrame) error {
 		l.order(*f.Message)
 	case api.BrokerHalt:
 		l.cfg.Executor.Halt(f.Stopped)
+	case api.BrokerForget:
+		l.cfg.Executor.Forget(f.Sessions)
 	case api.BrokerAck:
 		if !f.OK {
 			l.cfg.Logf("the broker does not record %.100s: %.300s", f.ID, f.Detail)
@@ -306,6 +310,11 @@ func (l *link) flush() error {
 			return err
 		}
 		l.sent[f.ID] = true
+	}
+	if done := l.cfg.Executor.Forgotten(); len(done) > 0 {
+		if err := l.write(api.HostFrame{Type: api.HostForgot, Sessions: done}); err != nil {
+			return err
+		}
 	}
 	if time.Since(l.agentsAt) < agentsEvery {
 		return nil

@@ -109,6 +109,7 @@ type fake struct {
 	ends    int
 	halted  []bool
 	acked   chan string
+	forgot  []string
 }
 
 func (f *fake) Offer(o executor.Order) {
@@ -130,7 +131,19 @@ func (f *fake) Acked(id string, ok bool) {
 	f.acked <- id
 }
 func (f *fake) Halt(stopped bool) { f.mu.Lock(); f.halted = append(f.halted, stopped); f.mu.Unlock() }
-func (f *fake) Disconnected()     { f.mu.Lock(); f.ends++; f.mu.Unlock() }
+func (f *fake) Forget(sessions []string) {
+	f.mu.Lock()
+	f.forgot = append(f.forgot, sessions...)
+	f.mu.Unlock()
+}
+func (f *fake) Forgotten() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	done := f.forgot
+	f.forgot = nil
+	return done
+}
+func (f *fake) Disconnected() { f.mu.Lock(); f.ends++; f.mu.Unlock() }
 func (f *fake) Answer(_ context.Context, ask api.HostAsk) api.HostAnswer {
 	return api.HostAnswer{Status: http.StatusConflict, Detail: ask.What + " of " + ask.Session}
 }

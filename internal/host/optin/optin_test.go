@@ -1,6 +1,7 @@
 package optin
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"assent/schemas"
 )
 
 const whole = `# who may be started here
@@ -151,6 +156,36 @@ func TestRead(t *testing.T) {
 	var m *Mistakes
 	if file, err := Read(path); file.Agents != nil || !errors.As(err, &m) || !strings.Contains(err.Error(), path+":1:24: mode") {
 		t.Errorf("%v, %v", file, err)
+	}
+}
+
+// What the schema says of the file and what is read of it are the same, by its example and the one in the docs.
+func TestSchema(t *testing.T) {
+	example, err := schemas.Example("AgentsFile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile("../../../docs/hosts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(docs), "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	for name, text := range map[string]string{"the schema's example": string(example), "docs/hosts.md": block, "whole": whole} {
+		if _, problems := parse([]byte(text)); len(problems) > 0 {
+			t.Errorf("%s: %v", name, problems)
+		}
+		var doc map[string]any
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schemas.Validate("AgentsFile", asJSON); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package streamjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -148,6 +149,33 @@ func TestNext(t *testing.T) {
 	if want := []string{"one", "", "skipped", "two"}; !reflect.DeepEqual(got, want) || at != r.Size()-2 {
 		t.Errorf("%.200q, %d", got, at)
 	}
+}
+
+// Whatever an agent's output holds, following it comes to its end, each byte counts once, and a line is one.
+func FuzzNext(f *testing.F) {
+	f.Add([]byte("one\n\ntwo\nhalf"))
+	f.Add(append(recorded(f, "out-assistant")[0], '\n'))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var all []byte
+		at := int64(0)
+		for {
+			line, next, skipped, err := Next(bytes.NewReader(text), at)
+			if err != nil {
+				if !errors.Is(err, io.EOF) || next != at || bytes.IndexByte(text[at:], '\n') >= 0 {
+					t.Fatalf("at %d of %d: %d, %v", at, len(text), next, err)
+				}
+				break
+			}
+			if skipped || next <= at || bytes.IndexByte(line, '\n') >= 0 {
+				t.Fatalf("at %d: %q, %d, %v", at, line, next, skipped)
+			}
+			all, at = append(append(all, line...), '\n'), next
+			_, _ = Parse(line)
+		}
+		if !bytes.Equal(all, text[:at]) {
+			t.Errorf("%q of %q", all, text)
+		}
+	})
 }
 
 func FuzzParse(f *testing.F) {
