@@ -27,7 +27,7 @@ of assent. Where there is no such file nothing can be started.`,
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
-	c.AddCommand(a.agentDoctorCmd(), a.agentAcceptCmd(), a.agentServeCmd())
+	c.AddCommand(a.agentExampleCmd(), a.agentDoctorCmd(), a.agentAcceptCmd(), a.agentServeCmd())
 	c.AddCommand(a.agentListCmd(), a.agentStartCmd(), a.agentPromptCmd(), a.agentResumeCmd(), a.agentCancelCmd(), a.agentHandoverCmd(), a.agentAttachCmd(), a.agentKeyCmd())
 	return c
 }
@@ -69,7 +69,7 @@ func (a *app) examineAgents(cmd *cobra.Command) []doctor.Finding {
 	var mistakes *optin.Mistakes
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return []doctor.Finding{{Name: name, Status: doctor.OK, Detail: "there is no " + path + ", so no agent can be started here", Fix: "to allow some, see docs/hosts.md"}}
+		return []doctor.Finding{{Name: name, Status: doctor.OK, Detail: "there is no " + path + ", so no agent can be started here", Fix: "to allow some: assent agent example, and docs/hosts.md"}}
 	case errors.As(err, &mistakes):
 		var all []doctor.Finding
 		for _, p := range mistakes.Problems {
@@ -81,7 +81,7 @@ func (a *app) examineAgents(cmd *cobra.Command) []doctor.Finding {
 	}
 	all := []doctor.Finding{{Name: name, Status: doctor.OK, Detail: path + ": " + show.Count(len(file.Agents), "agent")}}
 	if len(file.Accept) == 0 {
-		all = append(all, doctor.Finding{Name: "accept", Status: doctor.Warn, Detail: "agents.yaml accepts no device, so nobody can start these agents", Fix: "add accept: [device:THUMBPRINT]; assent device list prints the thumbprints"})
+		all = append(all, doctor.Finding{Name: "accept", Status: doctor.Warn, Detail: "agents.yaml accepts no device, so nobody can start these agents", Fix: "add accept: [device:…]; assent device list prints that for each device, of which the role has to be operate or admin"})
 	}
 	for _, agent := range file.Agents {
 		for _, f := range a.agentSurroundings().Look(cmd.Context(), agent) {

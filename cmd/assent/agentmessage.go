@@ -27,7 +27,7 @@ func (a *app) agentListCmd() *cobra.Command {
 		Example: "  assent agent list\n  assent agent list --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.Context(), a, "/v1/agents", "No host offers an agent. docs/hosts.md says how to make one.",
+			return list(cmd.Context(), a, "/v1/agents", "No host offers an agent. On the machine where one is to work: assent agent example, then assent agent serve (docs/hosts.md)",
 				"NAME\tSTATUS\tHOST\tPROJECT\tSESSIONS", func(x *api.Agent) string {
 					project := ""
 					if x.Project != nil {

@@ -49,7 +49,7 @@ func hostFile() (file optin.File, path string, err error) {
 	file, path, err = agentsFile()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("there is no %s, so there is nothing to run; write one (docs/hosts.md), then: %s agent doctor", path, typed())
+		err = fmt.Errorf("there is no %s, so there is nothing to run; %s agent example prints one to begin with, %[2]s agent doctor checks it", path, typed())
 	case err == nil && len(file.Accept) == 0:
 		err = fmt.Errorf("%s accepts no device, so nobody could start anything; add accept: [device:THUMBPRINT], with a thumbprint that %s device list prints", path, typed())
 	}

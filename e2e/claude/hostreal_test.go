@@ -174,6 +174,11 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	rig.Eventually(t, time.Minute, "nothing waits any more", func() bool { return len(a.Pending()) == 0 })
+	rig.Eventually(t, time.Minute, "its session is not said to work", func() bool { // the client says nothing of a turn that was cancelled
+		var s api.Session
+		a.Get("/v1/sessions/"+first.SessionID, &s)
+		return s.State != "working" || s.TurnOver
+	})
 
 	// Read along and spoken to, from a pipe and from a terminal that leaves it as it is; then handed over.
 	pid := x.agent(first.SessionID)

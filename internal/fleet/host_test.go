@@ -261,3 +261,17 @@ func TestANameIsOneHosts(t *testing.T) {
 		}
 	})
 }
+
+// What its host says of a session's turn is known where the session's own events end without a word.
+func TestASessionRests(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		for status, want := range map[string]bool{api.AgentBusy: false, api.AgentIdle: true, api.SessionBlocked: true, api.SessionEnded: true} {
+			if _, err := l.Offer(t.Context(), "here", "1", []api.Agent{{Name: "coder", Sessions: []api.AgentSession{{SessionID: "s1", Status: status}}}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := g.Rests("s1"); got != want || g.Rests("s2") {
+				t.Errorf("%s: %t; a session of nobody's: %t", status, got, g.Rests("s2"))
+			}
+		}
+	})
+}

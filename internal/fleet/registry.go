@@ -248,6 +248,22 @@ func (r *Registry) Agent(name string) (a api.Agent, host string, err error) {
 	return api.Agent{}, "", ErrNoAgent
 }
 
+// Rests reports whether a host says of a session of its agents that no turn of it runs.
+func (r *Registry) Rests(session string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.hosts {
+		for _, a := range h.Agents {
+			for _, s := range a.Sessions {
+				if s.SessionID == session {
+					return s.Status != api.AgentBusy
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Offers reports whether an agent is one of the host's.
 func (r *Registry) Offers(host, name string) bool {
 	r.mu.Lock()

@@ -37,17 +37,18 @@ type sessionState struct {
 	checkAt time.Time // when time alone may have changed it; zero: no more
 }
 
-// encodedSession is an api.Session as it is sent, and what tells whether its agent still runs.
+// encodedSession is an api.Session as it is sent, and what tells whether its agent still runs, and a turn of it.
 type encodedSession struct {
 	json   []byte
 	origin hook.Origin
 	agent  string // api.Session.AgentProcess
+	rests  bool   // as its host says
 }
 
 func (s *Server) encodeSession(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) (encodedSession, error) {
 	j := s.merged(in, live, queues)
 	doc, err := json.Marshal(j)
-	return encodedSession{doc, j.Origin, j.AgentProcess}, err
+	return encodedSession{doc, j.Origin, j.AgentProcess, s.rests(j.SessionID)}, err
 }
 
 const (
@@ -151,7 +152,7 @@ func gather(ctx context.Context, watch <-chan []history.News) (map[string]bool, 
 // look looks at the sessions of which there is news and at those that are due.
 func (x *sessionIndex) look(ctx context.Context, s *Server, news map[string]bool) error {
 	now := time.Now()
-	due := x.due(now, &s.agents)
+	due := x.due(now, s)
 	if len(news)+len(due) == 0 {
 		return nil
 	}
@@ -185,13 +186,13 @@ func (x *sessionIndex) look(ctx context.Context, s *Server, news map[string]bool
 	return lookAt(due, time.Time{})
 }
 
-// due are the sessions that time may have changed, and those whose agent has gone.
-func (x *sessionIndex) due(now time.Time, agents *agentProcesses) []string {
+// due are the sessions that time may have changed, and those whose agent has gone, or rests now or works again.
+func (x *sessionIndex) due(now time.Time, s *Server) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var ids []string
 	for id, e := range x.entries {
-		if !e.checkAt.IsZero() && !now.Before(e.checkAt) || e.agent != "" && agents.look(e.origin) != e.agent {
+		if !e.checkAt.IsZero() && !now.Before(e.checkAt) || e.agent != "" && s.agents.look(e.origin) != e.agent || s.rests(id) != e.rests {
 			ids = append(ids, id)
 		}
 	}

@@ -117,8 +117,14 @@ func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues
 	j := newSession(v, queues[id])
 	addHistory(&j, in)
 	s.agents.add(&j, &in)
+	if j.State == feed.StateWorking && s.rests(id) {
+		j.TurnOver = true // a turn that was cancelled has no last event
+	}
 	return j
 }
+
+// rests reports whether it is known of a session of a host's agent that no turn of it runs.
+func (s *Server) rests(session string) bool { return s.cfg.Agents != nil && s.cfg.Agents.Rests(session) }
 
 // listSessions is GET /v1/sessions: sessions, the one last heard of first, limit a page. after
 // is the id of the last session of the page before. Without history it lists those the broker

@@ -190,6 +190,9 @@ func (r *reader) problem(n *yaml.Node, format string, a ...any) {
 // namePattern is narrow because a name is a word of subjects, addresses and directories.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
+// ValidName reports whether an agent may be called so.
+func ValidName(name string) bool { return namePattern.MatchString(name) }
+
 // thumbprint is that of a key as RFC 7638 has it: SHA-256 in unpadded base64url.
 var thumbprint = regexp.MustCompile(`^device:[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$`)
 

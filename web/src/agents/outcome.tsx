@@ -27,7 +27,7 @@ interface Props {
 /** What the session has used, and how its last turn ended, if none runs. may: this device can send to it. */
 export function Outcome({ agent, session: s, may }: Props & { may: boolean }) {
   const turn = s.status === "busy" ? undefined : s.turn;
-  if (!turn && !used(s) && !s.pr) return null;
+  if (!turn && !s.costUsd && !s.activeSeconds && !s.pr) return null; // that it has a work tree alone is no outcome
   return (
     <section class="last-turn" data-ui="last-turn" data-state={turn?.outcome ?? s.status} aria-label={w.label}>
       {turn && <Ended turn={turn} />}
