@@ -80,6 +80,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Proposals":           {{`{"proposals":null}`, ""}, {`{"proposals":[{"digest":"x"}]}`, "/proposals/0/digest"}, {`{"proposals":[{}]}`, "/proposals/0"}},
 	"Suggestions":         {{`{"suggestions":null}`, ""}, {`{"suggestions":[{}]}`, "/suggestions/0"}, {`{"examined":-1}`, "/examined"}},
 	"Saved":               {{`{"kind":"favour"}`, "/kind"}, {`{"state":"tired"}`, "/state"}, {`{"count":0}`, "/count"}, {`{"tests":"x"}`, ""}, {`{"by":null}`, ""}},
+	"PublishRules":        {{`{"text":null}`, ""}, {`{"after":-1}`, "/after"}, {`{"version":1}`, ""}},
+	"PublishedRules":      {{`{"version":-1}`, "/version"}, {`{"brokers":null}`, ""}, {`{"brokers":[{"follows":"mine"}]}`, "/brokers/0/follows"}, {`{"at":"soon"}`, "/at"}},
 	"RenameDevice":        {{`{"name":""}`, "/name"}, {`{"name":null}`, ""}},
 	"Verification":        {{`{"credential":""}`, "/credential"}, {`{"signature":null}`, ""}, {`{"clientData":"a b"}`, "/clientData"}},
 	"VerificationState":   {{`{"require":"never"}`, "/require"}, {`{"createdAt":"soon"}`, "/createdAt"}, {`{"key":"x"}`, ""}},

@@ -18,6 +18,7 @@ import (
 )
 
 func (a *app) doctorCmd() *cobra.Command {
+	accounts := ""
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the setup and suggest fixes",
@@ -29,6 +30,9 @@ settings here. On a machine that joined a broker elsewhere (assent join) it chec
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			findings := doctor.Examine(cmd.Context(), a.whereJoined().doctorConfig())
+			if accounts != "" {
+				findings = append(findings, accountFindings(cmd.Context(), accounts)...)
+			}
 			if a.json {
 				if err := a.printJSON(findings); err != nil {
 					return err
@@ -43,6 +47,7 @@ settings here. On a machine that joined a broker elsewhere (assent join) it chec
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, danger, fail), detail, fix")
+	c.Flags().StringVar(&accounts, "nats-accounts", "", "also check the accounts of NATS in this directory, see assent nats-accounts")
 	return c
 }
 

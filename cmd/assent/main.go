@@ -135,7 +135,7 @@ client always exits with 0.`,
 		{"Rules:", []*cobra.Command{a.rulesCmd(), a.effectsCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.sayCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.updateCmd(), a.repairCmd(), a.relayCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.agentCmd(), a.noticesCmd()}},
-		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.containCmd(), a.mcpCmd(), a.acpCmd(), a.ciCmd(), a.tortureCmd()}},
+		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.natsAccountsCmd(), a.healthCmd(), a.hookCmd(), a.containCmd(), a.mcpCmd(), a.acpCmd(), a.ciCmd(), a.tortureCmd()}},
 		{aboutGroup, []*cobra.Command{a.versionCmd(), a.completionCmd(), a.manCmd()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

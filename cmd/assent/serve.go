@@ -229,6 +229,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "saved rules", saved.Close)
+	rulesForAll, err := openPublished(ctx, a.stateDir, host, streams, sugar.Warnf)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "published rules", rulesForAll.Close)
 	stops, err := halt.Open(ctx, halt.Config{KV: streams, Shared: f.natsURL != "", Logf: sugar.Warnf})
 	if err != nil {
 		return err
@@ -254,8 +259,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "hosts", hosts.Close)
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
-	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
+	sources.Own, sources.Saved, sources.Outstanding, sources.Published = "", saved.Sources, saved.Outstanding, rulesForAll.Source
 	book := files.Open(sources)
+	rulesForAll.Follow(following(book.Follows()))
 
 	// What tells of tool calls beside the agent's own hooks.
 	var emitted *hookd.Receiver
@@ -336,6 +342,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check, Forgot: forgot, Shared: f.natsURL != "",
 		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages, Agents: hosts, PublishAgent: streams.PublishAgent, ForgetAgent: streams.ForgetAgent,
+		Published: rulesForAll, CheckRules: func(text string) []hook.RuleProblem { return book.Check("the rules", text) },
 		Tree: proof, Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
@@ -360,11 +367,18 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	messages.Notify(srv.MessagesChanged)
 	hosts.Notify(srv.AgentChanged)
 	hosts.NotifyForget(srv.MessagesChanged)
-	saved.Notify(func() {
-		book.Reload()
+	rulesChanged := func() {
+		rulesForAll.Follow(following(book.Follows()))
 		suggested.RulesChanged()
 		srv.RulesChanged()
-	})
+	}
+	reload := func() {
+		book.Reload()
+		rulesChanged()
+	}
+	saved.Notify(reload)
+	rulesForAll.Notify(reload)
+	reload() // for what was published since the book was opened
 
 	door.Follow(srv.Reach)
 
@@ -397,10 +411,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	if !f.rulesOnce {
 		g.run("rules", func(ctx context.Context) error {
-			return book.Run(ctx, func() {
-				suggested.RulesChanged()
-				srv.RulesChanged()
-			})
+			return book.Run(ctx, rulesChanged)
 		})
 	}
 	if emitted != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +67,38 @@ func TestTwoBrokersAreOne(t *testing.T) {
 	waits := one.StartsAs("tablet")
 	other.LetIn(waits.Code)
 	rig.Eventually(t, rig.Soon, "it is paired", func() bool { return one.Polls(waits) == http.StatusOK })
+
+	// Rules that are published at one are in force at the other, by version.
+	rules := filepath.Join(one.Dir, "team.yaml")
+	if err := os.WriteFile(rules, []byte("version: 1\nallow: [\"Bash(echo team)\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := one.Command("rules", "publish", rules); !strings.HasPrefix(out, "Version 1 is published.") {
+		t.Errorf("%s", out)
+	}
+	rig.Eventually(t, rig.Soon, "both follow version 1", func() bool {
+		return strings.Count(other.Command("rules", "status"), "version 1\n") == 2
+	})
+	if out := other.Hook(rig.Bash("ruled", "echo team")).Wait(); out != rig.Allowed {
+		t.Errorf("the hook got %q", out)
+	}
+	for _, r := range one.All() {
+		if r.SessionID == "ruled" && !strings.Contains(string(mustGet(t, one, "/v1/requests/"+r.ID+"/trace")), `"published rules, version 1"`) {
+			t.Errorf("the answer does not name the version")
+		}
+	}
+	if out := one.Refused(4, "rules", "publish", rules, "--after", "7"); !strings.Contains(out, "another version") {
+		t.Errorf("%s", out)
+	}
+}
+
+func mustGet(t *testing.T, d *rig.Daemon, path string) []byte {
+	t.Helper()
+	status, body, err := d.Try("GET", path, nil)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("GET %s: %d %v", path, status, err)
+	}
+	return body
 }
 
 // Of two brokers one rings, for the hooks of both. It is killed: the other one rings for what is left, and for

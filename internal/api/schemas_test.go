@@ -57,6 +57,8 @@ var objects = map[string]any{ // read-only
 	"PermissionResponse": api.Response{},
 	"Problem":            api.Problem{},
 	"Proposals":          api.Proposals{},
+	"PublishRules":       api.PublishRules{},
+	"PublishedRules":     api.PublishedRules{},
 	"Push":               notify.State{},
 	"Record":             api.Record{},
 	"Rules":              api.Rules{},

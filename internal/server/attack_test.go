@@ -122,11 +122,15 @@ var targets = map[string]target{
 		return strike{path: "/v1/host/ws", header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"},
 			"Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}}}
 	}, want: 101},
-	"GET /v1/search":            {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
-	"GET /v1/decisions":         {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
-	"GET /v1/stats":             {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},
-	"GET /v1/rules":             {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
-	"GET /v1/suggestions":       {need: auth.RoleAdmin, ready: get("/v1/suggestions"), want: 200, byDevice: true},
+	"GET /v1/search":          {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
+	"GET /v1/decisions":       {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
+	"GET /v1/stats":           {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},
+	"GET /v1/rules":           {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
+	"GET /v1/suggestions":     {need: auth.RoleAdmin, ready: get("/v1/suggestions"), want: 200, byDevice: true},
+	"GET /v1/published-rules": {need: auth.RoleView, ready: get("/v1/published-rules"), want: 200, byDevice: true},
+	"PUT /v1/published-rules": {need: auth.RoleAdmin, ready: func(f *fort) strike {
+		return strike{path: "/v1/published-rules", body: mustJSON(fields{"text": "version: 1\n", "after": f.rules.Now().Version})}
+	}, want: 200, changes: true},
 	"GET /v1/machines":          {need: auth.RoleView, ready: get("/v1/machines"), want: 200, byDevice: true},
 	"GET /v1/schema-mismatches": {need: auth.RoleView, ready: get("/v1/schema-mismatches"), want: 200, byDevice: true},
 	"GET /v1/grants":            {need: auth.RoleView, ready: get("/v1/grants"), want: 200, byDevice: true},

@@ -20,6 +20,7 @@ var bodies = map[string][]string{
 	"POST /v1/agents/{name}/messages":      {"expiresAt", "id", "kind", "sessionId"},
 	"POST /v1/rules":                       {"inputSha256", "proposal", "requestId"},
 	"POST /v1/grants":                      {"inputSha256", "proposal", "requestId"},
+	"PUT /v1/published-rules":              {"after", "text"},
 	"POST /v1/stop":                        nil,
 	"DELETE /v1/stop":                      nil,
 	"POST /v1/pause":                       {"seconds"},

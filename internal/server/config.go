@@ -18,6 +18,7 @@ import (
 	"assent/internal/intake"
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
+	"assent/internal/policy/published"
 	"assent/internal/policy/suggest"
 	"assent/internal/store/tree"
 )
@@ -55,6 +56,10 @@ type Config struct {
 	// Halt keeps whether everything is stopped or paused; nil means that nothing can be. Call
 	// HaltChanged when it has news.
 	Halt *halt.Store
+	// Published keeps the rules that are in force for all brokers, and CheckRules says what is wrong with some
+	// that are to be; nil: there are none, and nothing is checked.
+	Published  *published.Store
+	CheckRules func(text string) []hook.RuleProblem
 	// Messages hands people's messages to sessions; nil means that there are none. Call MessagesChanged
 	// when it has news.
 	Messages *fleet.Store

@@ -30,6 +30,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/notify/notifytest"
+	"assent/internal/policy/published"
 	"assent/internal/server"
 	"assent/internal/store/history"
 	"assent/internal/store/kvmirror/kvtest"
@@ -63,6 +64,7 @@ type fort struct {
 	halt   *halt.Store
 	fleet  *fleet.Store
 	hosts  *fleet.Registry
+	rules  *published.Store
 	mu     sync.Mutex
 	events int // guarded by mu; published
 }
@@ -92,7 +94,9 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	_, err = f.hosts.Connect("h", func() {}).Offer(ctx, "workstation", "1", []api.Agent{coder})
 	f.must(err)
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, Messages: f.fleet, Agents: f.hosts, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Suggested: f.always.standing, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	f.rules, err = published.Open(ctx, published.Config{KV: f.kv, Logf: t.Logf})
+	f.must(err)
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Published: f.rules, Halt: f.halt, Messages: f.fleet, Agents: f.hosts, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Suggested: f.always.standing, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++

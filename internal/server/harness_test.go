@@ -26,6 +26,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/policy/published"
 	"assent/internal/server"
 	"assent/internal/store/kvmirror/kvtest"
 	"assent/schemas"
@@ -100,6 +101,10 @@ func newRigOn(t *testing.T, cfg server.Config, kv *kvtest.KV) *rig {
 		g.tokens[role], g.ids[role] = secret, token.ID
 	}
 	g.tokens[auth.RoleOperate] = g.tokens[auth.RoleAdmin] // no token has that role by itself
+	if cfg.Published, err = published.Open(ctx, published.Config{KV: g.kv}); err != nil {
+		t.Fatal(err)
+	}
+	g.stops = append(g.stops, func() { _ = cfg.Published.Close() })
 	cfg.Broker, cfg.Auth, cfg.Publish = g.broker, g.auth, g.publish
 	cfg.Ready = func() error { g.mu.Lock(); defer g.mu.Unlock(); return g.ready }
 	cfg.Assets, cfg.URL, cfg.Version = page, origin, "test"

@@ -16,6 +16,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
+	"assent/internal/policy/published"
 	"assent/internal/policy/suggest"
 	"assent/internal/store/history"
 	"assent/internal/store/tree"
@@ -104,6 +105,10 @@ var statuses = []struct { // read-only
 	{errNoSuggestions, http.StatusServiceUnavailable, ""},
 	{grants.ErrBefore, http.StatusConflict, "proposal"},
 	{grants.ErrFull, http.StatusConflict, "full"},
+	{published.ErrChanged, http.StatusConflict, "changed"},
+	{published.ErrNoVersion, http.StatusNotFound, ""},
+	{published.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{errNoPublished, http.StatusServiceUnavailable, ""},
 	{errNoGrants, http.StatusServiceUnavailable, ""},
 	{halt.ErrChanged, http.StatusConflict, "changed"},
 	{halt.ErrStopped, http.StatusConflict, "stopped"},

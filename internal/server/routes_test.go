@@ -97,6 +97,8 @@ var routes = []route{
 	{"PUT", "/v1/push", "{}", auth.RoleView, []int{403}},
 	{"DELETE", "/v1/push", "", auth.RoleView, []int{403}},
 	{"POST", "/v1/push/test", "", auth.RoleView, []int{403}},
+	{"GET", "/v1/published-rules", "", auth.RoleView, []int{200}},
+	{"PUT", "/v1/published-rules", `{"text":"","after":7}`, auth.RoleAdmin, []int{409}},
 	{"GET", "/v1/machines", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/schema-mismatches", "", auth.RoleView, []int{200}},
 	{"GET", "/metrics", "", auth.RoleView, []int{200}},

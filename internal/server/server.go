@@ -81,7 +81,8 @@ const (
 	maxHookBody = 16 << 20
 	maxBody     = 64 << 10
 	maxMessage  = 512 << 10 // JSON may escape each byte of a text
-	maxDecision = 4 << 20   // an updatedInput may be as large as a request, and JSON may escape it
+	maxRules    = 2 << 20
+	maxDecision = 4 << 20 // an updatedInput may be as large as a request, and JSON may escape it
 )
 
 // New returns a server, or says what of cfg is unusable.
@@ -275,6 +276,8 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/agents/{name}/messages/{message}", s.getAgentMessage)
 	view.Get("/v1/agents/{name}/sessions/{session}/diff", s.diffAgent)
 	view.Get("/v1/rules", s.getRules)
+	view.Get("/v1/published-rules", s.getPublished)
+	route(maxRules, auth.RoleAdmin).Put("/v1/published-rules", s.publishRules)
 	view.Get("/v1/grants", s.listGrants)
 	view.Get("/v1/stop", s.getHalt)
 	view.Get("/v1/pause", s.getHalt)

@@ -32,6 +32,7 @@ type file struct {
 	seen stamp // what stood there when it was last read
 	// good is what is in force of it; nil: nothing.
 	good     []byte
+	goodPath string // where that stands, if that is not path
 	loadedAt time.Time
 }
 

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -74,6 +75,14 @@ type candidate struct {
 	saved bool   // it comes from Config.Saved, and only allows
 }
 
+// name is where what is to be loaded stands.
+func (c *candidate) name() string {
+	if !c.fresh && c.goodPath != "" {
+		return c.goodPath
+	}
+	return c.path
+}
+
 // Reload reads the files, and puts into force what can be used of them.
 func (b *Book) Reload() {
 	b.loading.Lock()
@@ -92,6 +101,16 @@ func (b *Book) Reload() {
 			c.data = data // nil where there is no file
 		}
 		list[i] = c
+		if f.layer == policy.User && c.data == nil && c.fresh && b.cfg.Published != nil {
+			if f.good != nil {
+				b.cfg.Logf("%s is gone, and its rules with it", f.path)
+				f.good = nil
+			}
+			list[i] = b.published()
+		}
+	}
+	if b.cfg.Published != nil && b.cfg.User == "" {
+		list = append(list, b.published())
 	}
 	if b.cfg.Saved != nil {
 		for _, source := range b.cfg.Saved() {
@@ -115,13 +134,13 @@ func (b *Book) load(list []candidate, problems *[]hook.RuleProblem) (*policy.Set
 		blamed := false
 		for i := range list {
 			c := &list[i]
-			if c.data == nil || !slices.ContainsFunc(found, func(p policy.Problem) bool { return p.File == c.path }) {
+			if c.data == nil || !slices.ContainsFunc(found, func(p policy.Problem) bool { return p.File == c.name() }) {
 				continue
 			}
 			blamed = true
 			if c.fresh {
 				for _, p := range found {
-					if p.File == c.path {
+					if p.File == c.name() {
 						*problems = append(*problems, problemOf(p))
 					}
 				}
@@ -141,9 +160,9 @@ func (b *Book) load(list []candidate, problems *[]hook.RuleProblem) (*policy.Set
 
 func sourcesOf(list []candidate) []policy.Source {
 	var sources []policy.Source
-	for _, c := range list {
-		if c.data != nil {
-			sources = append(sources, policy.Source{Name: c.path, Layer: c.layer, Data: c.data})
+	for i := range list {
+		if c := &list[i]; c.data != nil {
+			sources = append(sources, policy.Source{Name: c.name(), Layer: c.layer, Data: c.data})
 		}
 	}
 	return sources
@@ -160,8 +179,9 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 	for i := range list {
 		c := &list[i]
 		was := c.good
-		c.file.good = c.data
-		entry := hook.RuleFile{Path: c.path, Layer: string(c.layer), State: hook.FileInForce}
+		at := c.name()
+		c.file.good, c.file.goodPath = c.data, at
+		entry := hook.RuleFile{Path: at, Layer: string(c.layer), State: hook.FileInForce}
 		switch {
 		case c.fresh && c.data != nil && c.saved:
 			c.loadedAt = now
@@ -178,7 +198,7 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 			entry.State, state.Allowing = hook.FileBroken, false
 		default: // not there
 			if was != nil {
-				b.cfg.Logf("%s is gone, and its rules with it", c.path)
+				b.cfg.Logf("%s is gone, and its rules with it", cmp.Or(c.path, at))
 			}
 			continue
 		}
@@ -201,7 +221,7 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.set, b.sources, b.state = set, sources, state
+	b.set, b.sources, b.state, b.follows = set, sources, state, b.followed(list, problems)
 	clear(b.repos) // they were made with the files before
 	known := map[ruleKey]bool{}
 	b.savedIn = map[string]string{}

@@ -41,6 +41,9 @@ type Config struct {
 	// and the commands beside it Own.
 	Own   string
 	Saved func() []policy.Source
+	// Published returns the rules that are in force for all brokers; ok is false if there are none. They take the
+	// place of User where that is not there: a file of one's own counts instead of them.
+	Published func() (source policy.Source, ok bool)
 	// Outstanding returns further rules that are in force for one request only, by its id: grants
 	// that were counted for it before the broker was killed.
 	Outstanding func(requestID string) []policy.Source
@@ -59,6 +62,7 @@ type Book struct {
 
 	loading sync.Mutex // held while files are read; never taken with mu held
 	files   []*file    // guarded by loading
+	shared  file       // guarded by loading; what Config.Published said
 
 	mu      sync.Mutex
 	set     *policy.Set             // guarded by mu, as all below
@@ -66,6 +70,7 @@ type Book struct {
 	state   hook.InForce            // without the rules' counts and the repositories
 	repos   map[string]*repo        // by root
 	matches map[ruleKey]*matchCount // of the rules in set, and of repositories'
+	follows Follows                 // what stands in the place of the person's file
 	savedIn map[string]string       // where the rules of Config.Saved stand, by id
 }
 

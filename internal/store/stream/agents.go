@@ -51,18 +51,23 @@ func (s *Stream) makeAgents(ctx context.Context, js jetstream.JetStream) error {
 	}); err != nil {
 		return err
 	}
-	_, err := e.ensureStream(ctx, js, jetstream.StreamConfig{
+	window := agentWindow()
+	window.Mirror, window.Replicas = e.mirrorSource(agentsStream), s.replicas()
+	_, err := e.ensureStream(ctx, js, window)
+	return err
+}
+
+// agentWindow is what readers outside see of the agents.
+func agentWindow() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
 		Name:         AgentEvents,
 		Description:  "what happened to agents of hosts, for readers outside",
-		Mirror:       e.mirrorSource(agentsStream),
 		MaxMsgs:      agentsMessages,
 		MaxBytes:     agentsBytes,
 		MaxAge:       agentsAge,
 		MaxConsumers: 256,
 		Discard:      jetstream.DiscardOld,
-		Replicas:     s.replicas(),
-	})
-	return err
+	}
 }
 
 // PublishAgent makes data durable under the subject agents.<subject>. What was published with the same id, unless

@@ -322,20 +322,25 @@ func (s *Stream) layoutEvents(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if _, err = e.ensureStream(ctx, js, jetstream.StreamConfig{
+	window := hookWindow()
+	window.Mirror, window.Replicas = e.mirrorSource(EventsStream), s.replicas()
+	if _, err = e.ensureStream(ctx, js, window); err != nil {
+		return err
+	}
+	return s.layoutAgents(ctx, js)
+}
+
+// hookWindow is what readers outside see of the events.
+func hookWindow() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
 		Name:        HookEvents,
 		Description: "the last hook events, for readers outside",
-		Mirror:      e.mirrorSource(EventsStream),
 		MaxMsgs:     10_000,
 		MaxBytes:    100_000_000,
 		// A consumer costs memory, and every holder of the token may make them.
 		MaxConsumers: 256,
 		Discard:      jetstream.DiscardOld,
-		Replicas:     s.replicas(),
-	}); err != nil {
-		return err
 	}
-	return s.layoutAgents(ctx, js)
 }
 
 // layoutRecord makes APPROVALS, AUDIT and ASSENT_STATE.

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/setup/doctor"
+	"assent/internal/store/stream"
+	"assent/internal/text/show"
+)
+
+// accountsConf is the file for the servers; the others are called as the users are.
+const accountsConf = "accounts.conf"
+
+// windowsTime bounds making the windows, and checkTime a check.
+const (
+	windowsTime = time.Minute
+	checkTime   = 2 * time.Minute
+)
+
+func (a *app) natsAccountsCmd() *cobra.Command {
+	var dir, servers string
+	c := &cobra.Command{
+		Use:   "nats-accounts",
+		Short: "Write accounts and permissions for a NATS cluster of your own",
+		Long: `Write files that separate, on a NATS cluster of your own, the events, the record and the readers of events:
+accounts.conf for each nats-server, and for each user a file with the addresses and its
+password, for --nats-url, --record-url and readers. New passwords each time; no file is written over.
+
+Who reads events cannot touch the record, and cannot publish, list, change or delete anything. Then
+windows makes the readers' window, once, after a broker has run; check tries each permitted and each forbidden
+thing on the cluster, and so does assent doctor --nats-accounts DIR.`,
+		Example: `  assent nats-accounts --dir cluster --servers n1:4222,n2:4222,n3:4222
+  assent serve --nats-url file:cluster/assent --record-url file:cluster/record --nats-replicas 3
+  assent nats-accounts windows --dir cluster --replicas 3
+  assent nats-accounts check --dir cluster`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if dir == "" || servers == "" {
+				return usagef("say where the files go and which servers there are: --dir DIR --servers n1:4222,n2:4222,n3:4222")
+			}
+			files, err := accountFiles(servers, newPassword)
+			if err != nil {
+				return err
+			}
+			if err := writeAccounts(dir, files); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, `Written to %s, readable by you alone:
+  %-14s for each nats-server: include it in its configuration, outside of any block
+  %-14s for assent serve --nats-url file:…
+  %-14s for assent serve --record-url file:…
+  %-14s for %s nats-accounts windows --dir %s, once, when a broker has run
+  %-14s for readers of events, and nobody else
+`, show.Line(dir), accountsConf, stream.UserEvents, stream.UserRecord, stream.UserKeeper, typed(), show.Line(dir), stream.UserReader)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&servers, "servers", "", "HOST:PORT of each nats-server, with commas between them; tls://HOST:PORT with TLS")
+	c.PersistentFlags().StringVar(&dir, "dir", "", "the directory of the files")
+	var replicas int
+	windows := &cobra.Command{
+		Use:     "windows",
+		Short:   "Make the readers' windows of the events",
+		Long:    "Make HOOK_EVENTS and AGENT_EVENTS in the readers' account: mirrors of the last events. A broker must have run before. Again is no mistake.",
+		Example: "  assent nats-accounts windows --dir cluster --replicas 3",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			urls, err := readAccounts(dir)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), windowsTime)
+			defer cancel()
+			return stream.MakeWindows(ctx, urls[stream.UserKeeper], replicas)
+		},
+	}
+	windows.Flags().IntVar(&replicas, "replicas", 1, "how many servers keep each window")
+	check := &cobra.Command{
+		Use:     "check",
+		Short:   "Try each permitted and each forbidden thing on the cluster",
+		Long:    "Try on the cluster what each user may do, and what not. It changes nothing. Exits 1 when something is not as it should be.",
+		Example: "  assent nats-accounts check --dir cluster\n  assent nats-accounts check --dir cluster --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			findings, err := checkAccounts(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			return a.printAccountFindings(findings)
+		},
+	}
+	check.Flags().BoolVar(&a.json, "json", false, "print JSON: user, what, may, ok, problem")
+	c.AddCommand(windows, check)
+	return c
+}
+
+func newPassword() string { return rand.Text() + rand.Text() }
+
+// accountFiles are the files, by name.
+func accountFiles(servers string, password func() string) (map[string]string, error) {
+	var hosts []string
+	scheme := "nats"
+	for _, text := range strings.Split(servers, ",") {
+		if s, host, ok := strings.Cut(text, "://"); ok {
+			scheme, text = s, host
+		}
+		if scheme != "nats" && scheme != "tls" || text == "" || strings.ContainsAny(text, "@/ \t") {
+			return nil, usagef("--servers: want HOST:PORT of each server with commas between them, such as n1:4222,n2:4222, and no password")
+		}
+		hosts = append(hosts, text)
+	}
+	passwords, files := map[string]string{}, map[string]string{}
+	for _, user := range stream.Users() {
+		passwords[user] = password()
+		for _, host := range hosts {
+			files[user] += scheme + "://" + user + ":" + passwords[user] + "@" + host + "\n"
+		}
+	}
+	files[accountsConf] = "# Accounts for assent, for each nats-server of the cluster. Written by assent nats-accounts.\n" + stream.AccountsConfig(passwords)
+	return files, nil
+}
+
+// writeAccounts writes the files, for their owner alone. Nothing is written if one of them is there.
+func writeAccounts(dir string, files map[string]string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory: %w", err)
+	}
+	for name := range files {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("%s is there already, and its passwords may be in use: choose another directory with --dir", filepath.Join(dir, name))
+		}
+	}
+	for name, text := range files {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fmt.Errorf("write the accounts: %w", err)
+		}
+		_, err = f.WriteString(text)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("write the accounts: %w", err)
+		}
+	}
+	return nil
+}
+
+// readAccounts reads the addresses of each user.
+func readAccounts(dir string) (map[string]string, error) {
+	if dir == "" {
+		return nil, usagef("say where the files are that assent nats-accounts wrote: --dir DIR")
+	}
+	urls := map[string]string{}
+	for _, user := range stream.Users() {
+		text, err := readPrivate(filepath.Join(dir, user), maxNATSFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the accounts: %w", err)
+		}
+		urls[user] = strings.Join(strings.Fields(text), ",")
+	}
+	return urls, nil
+}
+
+func checkAccounts(ctx context.Context, dir string) ([]stream.AccountFinding, error) {
+	urls, err := readAccounts(dir)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	return stream.CheckAccounts(ctx, urls), nil
+}
+
+func (a *app) printAccountFindings(findings []stream.AccountFinding) error {
+	wrong := 0
+	for _, f := range findings {
+		if !f.OK {
+			wrong++
+		}
+	}
+	if a.json {
+		if err := a.printJSON(findings); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range findings {
+			fmt.Fprintln(a.out, accountLine(f))
+		}
+	}
+	if wrong > 0 {
+		return errors.New("the accounts are not as they should be; docs/nats.md says how")
+	}
+	return nil
+}
+
+func accountLine(f stream.AccountFinding) string {
+	may := "may not"
+	if f.May {
+		may = "may"
+	}
+	line := fmt.Sprintf("%s %s %s", f.User, may, f.What)
+	if f.OK {
+		return "ok     " + line
+	}
+	return "WRONG  " + line + ": " + show.Line(f.Problem)
+}
+
+// accountFindings is the same for assent doctor.
+func accountFindings(ctx context.Context, dir string) (list []doctor.Finding) {
+	findings, err := checkAccounts(ctx, dir)
+	if err != nil {
+		return []doctor.Finding{{Name: "nats accounts", Status: doctor.Fail, Detail: show.Line(err.Error()), Fix: "write them with: assent nats-accounts --dir DIR --servers …"}}
+	}
+	for _, f := range findings {
+		if !f.OK {
+			list = append(list, doctor.Finding{Name: "nats accounts", Status: doctor.Fail, Detail: strings.TrimPrefix(accountLine(f), "WRONG  "), Fix: "docs/nats.md says which accounts and permissions a cluster needs"})
+		}
+	}
+	if list == nil {
+		list = []doctor.Finding{{Name: "nats accounts", Status: doctor.OK, Detail: fmt.Sprintf("%d things that users may or may not do, as they should be", len(findings))}}
+	}
+	return list
+}

@@ -1,0 +1,35 @@
+package hook
+
+import "time"
+
+// RulesVersion is a version of the rules that are in force for all brokers.
+type RulesVersion struct {
+	// Version counts up; 0: nothing was ever published.
+	Version int `json:"version"`
+	// Text is the file; empty: none is published.
+	Text string    `json:"text"`
+	By   Approver  `json:"by,omitzero"`
+	At   time.Time `json:"at,omitzero"`
+}
+
+// What a broker follows.
+const (
+	FollowsPublished = "published"
+	FollowsOwn       = "own"  // a file of its own
+	FollowsNone      = "none" // nothing is published, and it has no file
+)
+
+// RulesFollowing is which rules a broker follows.
+type RulesFollowing struct {
+	// Broker is its id, Host the name of its machine.
+	Broker string `json:"broker"`
+	Host   string `json:"host,omitempty"`
+	// Follows is FollowsPublished and its like; File is the broker's own file, where it follows that.
+	Follows string `json:"follows"`
+	File    string `json:"file,omitempty"`
+	// Version is the version that is in force there; 0: none.
+	Version int `json:"version,omitempty"`
+	// Problem says why a newer version is not in force there, or none.
+	Problem string    `json:"problem,omitempty"`
+	At      time.Time `json:"at"` // when it said so
+}

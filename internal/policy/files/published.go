@@ -1,0 +1,78 @@
+package files
+
+import (
+	"assent/internal/hook"
+	"assent/internal/policy"
+)
+
+// Follows is which rules stand in the place of the person's file.
+type Follows struct {
+	// File is the person's own file, empty where there is none: then Published is the name of what is published
+	// and in force; empty: nothing is.
+	File      string
+	Published string
+	// Problem says why what is published now is not in force.
+	Problem string
+}
+
+// Follows says which rules stand in the place of the person's file.
+func (b *Book) Follows() Follows {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.follows
+}
+
+// published is what Config.Published says. Called with loading held.
+func (b *Book) published() candidate {
+	source, ok := b.cfg.Published()
+	f := &b.shared
+	f.layer = policy.User
+	if ok {
+		f.path = source.Name
+		return candidate{file: f, data: source.Data, fresh: true}
+	}
+	return candidate{file: f, fresh: true} // whatever was published before is not any more
+}
+
+// followed is what Follows says of the candidates. Called with loading held.
+func (b *Book) followed(list []candidate, problems []hook.RuleProblem) (f Follows) {
+	for i := range list {
+		c := &list[i]
+		switch {
+		case c.layer != policy.User:
+		case c.file != &b.shared:
+			f.File = c.path
+		default:
+			if c.data != nil {
+				f.Published = c.name()
+			}
+			for _, p := range problems {
+				if p.File == c.path && f.Problem == "" {
+					f.Problem = text(p)
+				}
+			}
+		}
+	}
+	return f
+}
+
+// Check says what is wrong with rules that are to be published, as far as this broker can tell.
+func (b *Book) Check(name, rules string) []hook.RuleProblem {
+	leave, err := b.enter()
+	if err != nil {
+		return []hook.RuleProblem{{File: name, Message: err.Error()}}
+	}
+	defer leave()
+	_, err = policy.Load([]policy.Source{{Name: name, Layer: policy.User, Data: []byte(rules)}}, b.options())
+	if err == nil {
+		return nil
+	}
+	var list []hook.RuleProblem
+	for _, p := range policy.Problems(err) {
+		list = append(list, problemOf(p))
+	}
+	if list == nil {
+		list = []hook.RuleProblem{{File: name, Message: clip(err.Error())}}
+	}
+	return limited(list)
+}
