@@ -49,8 +49,8 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			f = *earlier
 			e.work, e.other = e.work+f.work, e.other+f.other
 		} else {
-			f = s.look(u, e)
-			known.add(u, f)
+			s.look(u, e, &f)
+			known.add(u, &f)
 		}
 		secrets[i] = f.secrets
 		own := &f.own

@@ -17,9 +17,7 @@ type surroundings struct {
 	// readlink is os.Readlink, or a function that knows no links.
 	readlink func(string) (string, error)
 
-	realProject, realHome string       // with links resolved; filled when first needed
-	settings              settingsFact // of the last directory, where no links are followed
-
+	realProject, realHome string // with links resolved; filled when first needed
 	// start is the directory that most paths begin with, and where its links lead; see resolve.
 	start, realStart string
 	// last is the path that was resolved last, where its links lead and how many there are: a script that goes

@@ -223,6 +223,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if usesOf(u.Base)&searches != 0 && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return p.hasSign(w.Text) }) {
 		role = grepRoles(u.Argv[1:])
 	}
+	script := takesScript(u.Base)
 	for i, w := range u.Argv[1:] {
 		if saysNothing(i, u.Argv[1:], role) {
 			continue
@@ -233,7 +234,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		if why := p.word(w, u, e, how); why != "" {
 			return why
 		}
-		if takesScript(u.Base) && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
+		if script && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
 			return quote(w.Text) + " may name " + notAllowed
 		}
 		if destroys && e.holdsProject(w, u) {

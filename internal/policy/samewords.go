@@ -51,7 +51,7 @@ var verbNames = map[string][]string{ // read-only
 		"install i in ins inst insta instal isnt isnta isntal isntall add", "uninstall un unlink remove rm r", "publish pub publ publi publis", "unpublish unp unpu unpub unpubl unpubli unpublis",
 		"run run-script rum urn", "exec x", "test t tst", "ci clean-install ic install-clean isntall-clean", "update up upgrade udpate", "init create innit",
 	},
-	"git":   {"push send-pack http-push", "fetch fetch-pack http-fetch"},
+	"git":   {"push send-pack http-push remote-http remote-https remote-ftp remote-ftps remote-ext remote-fd", "fetch fetch-pack http-fetch remote-http remote-https remote-ftp remote-ftps remote-ext remote-fd"},
 	"pnpm":  {"install i", "remove rm un uninstall", "update up upgrade", "test t"},
 	"bun":   {"install i", "add a", "remove rm"},
 	"cargo": {"build b", "run r", "test t", "check c", "doc d", "remove rm"},

@@ -16,7 +16,7 @@ type scopeMemory struct {
 	links    map[string]link          // what was asked of the disk: one call looks at the same directories again and again
 	wholes   map[*pathPattern][]token // see whole
 	patterns map[string]bool          // for names: whether they are made to fit secrets
-	known    *places
+	kept     *places
 }
 
 // pathIn is a path as it is written, with the directory that it is seen from where it is relative.
@@ -38,12 +38,12 @@ var scopes sync.Pool
 
 func newScope() *scope {
 	if e, ok := scopes.Get().(*scope); ok {
-		e.places = e.known
+		e.places = e.kept
 		return e
 	}
 	e := &scope{}
-	e.known = &places{}
-	e.places = e.known
+	e.kept = &places{}
+	e.places = e.kept
 	e.operands = make([]shell.Word, 0, 8)
 	e.resolved, e.links = make(map[pathIn]resolvedPath, 32), make(map[string]link, 32)
 	return e

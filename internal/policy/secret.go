@@ -21,6 +21,7 @@ type secretList struct {
 	pathsBy      needed
 	dirsBy       needed // manyDirs
 	named        grams  // some of which every name has that a pattern or a word fits
+	exact        ends   // of names and directories
 	directories  map[string]bool
 	manyDirs     []glob
 	paths        []pathGlobOf
@@ -123,6 +124,9 @@ func readSecrets(text string) (*secretList, error) {
 	for i := range l.paths {
 		l.pathsBy.add(l.paths[i].glob.need, i, often)
 	}
+	for _, exact := range append(l.allNames, l.allDirectories...) {
+		l.exact.add(exact)
+	}
 	l.named = l.shapesBy.grams
 	l.named.addAll(&l.dirsBy.grams)
 	for _, w := range l.words {
@@ -141,7 +145,7 @@ func dataName(name string) bool { return secretlist.Data(name) }
 // unlisted says for certain that a folded name, and that of which it is a copy, is in no section of names,
 // directories and words. It is quick, as most names are.
 func (l *secretList) unlisted(name string) bool {
-	if len(l.shapesBy.rest)+len(l.dirsBy.rest) > 0 || l.named.any(name) || l.names[name] || l.directories[name] {
+	if len(l.shapesBy.rest)+len(l.dirsBy.rest) > 0 || l.named.any(name) || l.exact.has(name) && (l.names[name] || l.directories[name]) {
 		return false
 	}
 	if i := strings.IndexByte(name, '.'); i >= 0 {
@@ -295,10 +299,10 @@ func (e *surroundings) ownProject(at string) bool {
 
 func (e *surroundings) settingsDirectory(dir string) bool {
 	// Homes are known only as far as links were followed.
-	if s := &e.settings; !s.known || s.dir != dir || s.realHome != e.realHome {
+	if s := &e.known().settings; !s.known || s.dir != dir || s.realHome != e.realHome {
 		*s = settingsFact{dir, e.realHome, true, e.isSettingsDirectory(dir)}
 	}
-	return e.settings.is
+	return e.places.settings.is
 }
 
 // settingsFact says whether a directory is one of settings.

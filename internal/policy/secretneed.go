@@ -38,6 +38,20 @@ func (g *grams) any(s string) bool {
 	return false
 }
 
+// ends is a set of names by how they begin and end and how long they are. It may say yes of others, too.
+type ends [1 << 7]uint64
+
+func endsPlace(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	return (uint32(s[0])<<16 | uint32(s[len(s)-1])<<8 | uint32(len(s)&0xff)) * 0x9e3779b1 >> 19
+}
+
+func (e *ends) add(s string) { h := endsPlace(s); e[h>>6] |= 1 << (h & 63) }
+
+func (e *ends) has(s string) bool { h := endsPlace(s); return e[h>>6]&(1<<(h&63)) != 0 }
+
 // gramCount says how often a part stands in the list, or another one with the same place.
 type gramCount [1 << 15]uint16
 

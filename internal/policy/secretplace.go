@@ -22,18 +22,24 @@ type secretPlace struct {
 type places struct {
 	home, project string
 	all           [8]secretPlace
-	next          int // is overwritten
+	next          int          // is overwritten
+	settings      settingsFact // of the last directory
+}
+
+// known is what was kept of places, if it is for this home and project.
+func (e *surroundings) known() *places {
+	if e.places == nil {
+		e.places = &places{}
+	}
+	if e.places.home != e.home || e.places.project != e.project {
+		*e.places = places{home: e.home, project: e.project}
+	}
+	return e.places
 }
 
 // place returns what is known of a folded directory, which is valid until eight others were asked for.
 func (e *surroundings) place(dir string) *secretPlace {
-	if e.places == nil {
-		e.places = &places{}
-	}
-	known := e.places
-	if known.home != e.home || known.project != e.project {
-		*known = places{home: e.home, project: e.project}
-	}
+	known := e.known()
 	for i := range known.all {
 		if p := &known.all[i]; p.known && p.dir == dir && p.realHome == e.realHome && p.realProject == e.realProject {
 			return p

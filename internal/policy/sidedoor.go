@@ -121,7 +121,6 @@ func (r *doorRow) find(words []shell.Word, mine []bool, h *harmless) string {
 	if r.only != nil {
 		return r.unlisted(words, mine, h)
 	}
-	null := r.withoutNull(words)
 	for i, w := range words {
 		if w.Static && w.Text == "--" && !r.oneDash {
 			// What follows are operands, which may still be doors.
@@ -135,7 +134,7 @@ func (r *doorRow) find(words []shell.Word, mine []bool, h *harmless) string {
 		if mine[i] || !r.opens(w, h) {
 			continue
 		}
-		if len(null) < len(words) && !slices.ContainsFunc(null, func(n shell.Word) bool { return n.Start == w.Start && n.Text == w.Text }) {
+		if null := r.withoutNull(words); len(null) < len(words) && !slices.ContainsFunc(null, func(n shell.Word) bool { return n.Start == w.Start && n.Text == w.Text }) {
 			continue
 		}
 		return shown(w)

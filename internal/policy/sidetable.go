@@ -291,7 +291,7 @@ func (r *doorRow) withoutNull(words []shell.Word) []shell.Word {
 	}
 	nothing := func(s string) bool { return s == "-" || s == "/dev/null" }
 	if !slices.ContainsFunc(words, func(w shell.Word) bool {
-		return w.Static && len(w.Text) > 1 && w.Text[0] == '-' && (nothingAttached(w.Text) || strings.Contains(w.Text, "=")) || nothing(w.Text)
+		return w.Static && len(w.Text) > 1 && w.Text[0] == '-' && nothingAttached(w.Text) || nothing(w.Text)
 	}) {
 		return words
 	}

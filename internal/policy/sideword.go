@@ -43,7 +43,7 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 				return !harmlessGlobal(t)
 			case sub == "":
 				sub = t
-				return !w.Static
+				return !w.Static || strings.Contains(t, "--") // git's own parts, as submodule--helper
 			}
 			return false
 		})

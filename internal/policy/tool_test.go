@@ -225,7 +225,7 @@ func TestOtherPushes(t *testing.T) {
 	s := load(t, "version: 1\nallow: [\"Bash(git *)\"]\ndeny: [\"Bash(git push *)\"]")
 	for command, want := range map[string]hook.Action{
 		"git push": hook.ActionDeny, "git send-pack o main": hook.ActionDeny, "git http-push x": hook.ActionDeny, "git -C . send-pack o": hook.ActionDeny, "git subtree push -P a o main": hook.ActionDeny,
-		"git lfs push o main": hook.ActionDeny, "git status": hook.ActionAllow, "git log send-pack": hook.ActionAllow,
+		"git lfs push o main": hook.ActionDeny, "echo push a:b | git remote-https o https://h/x": hook.ActionDeny, "git remote-ext o x": hook.ActionDeny, "git remote -v": hook.ActionAllow, "git status": hook.ActionAllow, "git log send-pack": hook.ActionAllow,
 	} {
 		if v := s.Eval(bash(command)); v.Action != want {
 			t.Errorf("%s: %+v", command, v)

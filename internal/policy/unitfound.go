@@ -15,9 +15,9 @@ type unitFound struct {
 	secrets          unitSecrets
 }
 
-// look asks the rules about one unit. What is secret of it stays in e.
-func (s *Set) look(u *shell.Unit, e *scope) (f unitFound) {
-	f.work, f.other = -e.work, -e.other
+// look asks the rules about one unit, and fills f. What is secret of it stays in e.
+func (s *Set) look(u *shell.Unit, e *scope, f *unitFound) {
+	*f = unitFound{work: -e.work, other: -e.other}
 	s.unitGuards(u, e, &f.own)
 	if u.Kind == shell.Command && f.own.deny == nil && len(s.guards.byProgram)+len(s.guards.wild)+len(s.guardFiles) > 0 {
 		for _, inner := range started(u, e) {
@@ -36,7 +36,6 @@ func (s *Set) look(u *shell.Unit, e *scope) (f unitFound) {
 		f.covering, f.shadow = s.commandAllowed(u, e)
 	}
 	f.work, f.other = f.work+e.work, f.other+e.other
-	return f
 }
 
 // repeats are the units of one command that were looked at, by what is quick to compare: a long script does
@@ -65,13 +64,13 @@ func keyOf(u *shell.Unit) repeatKey {
 	return k
 }
 
-func (r repeats) add(u *shell.Unit, f unitFound) {
+func (r repeats) add(u *shell.Unit, f *unitFound) {
 	if r == nil || onlyForItself(u) {
 		return
 	}
 	k := keyOf(u)
 	if _, has := r[k]; !has {
-		r[k] = repeated{u, f}
+		r[k] = repeated{u, *f}
 	}
 }
 

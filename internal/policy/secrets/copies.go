@@ -11,9 +11,9 @@ import (
 // copyEnds are what the name of a copy has behind that of the file, if it is not the number of one, by their
 // last character.
 var copyEnds = [128][]string{ // read-only
-	'~': {"~", ".un~"},
+	'~': {".un~", "~"}, // the longer first
 	'k': {".bak", ".lock", "-bak", "_bak"},
-	'p': {".backup", ".bkp", ".tmp", ".temp", ".swp", "-backup", "_backup", ".zip"},
+	'p': {".backup", ".bkp", ".tmp", ".temp", "-backup", "_backup", ".zip", ".kate-swp"},
 	'd': {".old", ".saved", "-old", "_old"},
 	'g': {".orig", ".gpg"},
 	'l': {".original", "-wal", "-journal"},
@@ -23,9 +23,8 @@ var copyEnds = [128][]string{ // read-only
 	'w': {".new"},
 	'j': {".rej"},
 	't': {".part", ".zst"},
-	'o': {".swo"},
-	'n': {".swn"},
-	'x': {".swx", ".hex"},
+	'x': {".hex"},
+	'_': {"___jb_tmp___", "___jb_old___"},
 	'm': {"-shm"},
 	'z': {".gz", ".xz", ".7z", ".tgz"},
 	'2': {".bz2"},
@@ -67,6 +66,12 @@ func Originals(name string) []string {
 		if i := strings.LastIndex(name, " ("); i > 0 && strings.Trim(name[i+2:n-1], "0123456789") == "" {
 			add(name[:i])
 		}
+	}
+	if n > 4 && name[n-4:n-1] == ".sw" { // .swp, and .swo and so on while others are there
+		add(name[:n-4])
+	}
+	if inner, ok := strings.CutSuffix(strings.TrimRight(strings.TrimSuffix(name, "~"), "0123456789"), ".~"); ok && inner != "" && name[n-1] == '~' {
+		add(inner) // one of several, as x.~1~
 	}
 	if c := name[n-1]; c < 128 {
 		ends := copyEnds[c]

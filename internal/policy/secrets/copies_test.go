@@ -10,8 +10,8 @@ func TestCopies(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
 		"id_rsa~": true, ".id_rsa.swp": true, "#id_rsa#": true, ".#.npmrc": true, "._id_rsa": true, ".npmrc~": true, ".env.swo": true, "server.key.1": true, "wallet.dat (1)": true, "wallet.dat copy": true, "key4.db-wal": true,
-		".pgpass.bak.gz": true, "tokens.json.2024-01-02": true, "core": true, "vgcore.12": true, ".netrc_old": true,
-		"main.go~": false, ".main.go.swp": false, "README.md.orig": false, "libsecret.1": false, "secret-tool.1": false, "Cargo.lock": false, "a (1)": false, "#": false, "##": false, "~": false, ".~": false, ".#": false, "core.go": false, "": false,
+		".pgpass.bak.gz": true, "tokens.json.2024-01-02": true, "core": true, ".server.key.un~": true, ".wallet.dat.un~": true, "wallet.dat.~12~": true, ".wallet.dat.swl": true, ".wallet.dat.kate-swp": true, "wallet.dat___jb_tmp___": true, "vgcore.12": true, ".netrc_old": true,
+		"main.go~": false, ".main.go.swp": false, ".main.go.un~": false, "main.go.~1~": false, "movie.swf": false, ".~1~": false, ".sw~": false, ".swp": false, "README.md.orig": false, "libsecret.1": false, "secret-tool.1": false, "Cargo.lock": false, "a (1)": false, "#": false, "##": false, "~": false, ".~": false, ".#": false, "core.go": false, "": false,
 	} {
 		if got := Name(name); got != want {
 			t.Errorf("%s: %v", name, got)

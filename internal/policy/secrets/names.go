@@ -8,7 +8,9 @@ import (
 
 // Fold makes names equal that a file system may take for one.
 func Fold(s string) string {
+	plain := true
 	for i := range len(s) {
+		plain = plain && (s[i] < 'A' || s[i] > 'Z')
 		if s[i] >= 0x80 {
 			return strings.ToLower(strings.ToUpper(strings.Map(func(r rune) rune {
 				if Invisible(r) || unicode.Is(unicode.Mn, r) {
@@ -17,6 +19,9 @@ func Fold(s string) string {
 				return r
 			}, s)))
 		}
+	}
+	if plain {
+		return s
 	}
 	return strings.ToLower(s)
 }
