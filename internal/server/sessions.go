@@ -124,7 +124,9 @@ func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues
 }
 
 // rests reports whether it is known of a session of a host's agent that no turn of it runs.
-func (s *Server) rests(session string) bool { return s.cfg.Agents != nil && s.cfg.Agents.Rests(session) }
+func (s *Server) rests(session string) bool {
+	return s.cfg.Agents != nil && s.cfg.Agents.Rests(session)
+}
 
 // listSessions is GET /v1/sessions: sessions, the one last heard of first, limit a page. after
 // is the id of the last session of the page before. Without history it lists those the broker
