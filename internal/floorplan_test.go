@@ -29,6 +29,7 @@ var plan = []struct {
 		internal/audit
 		internal/auth
 		internal/auth/devicekey
+		internal/auth/signed
 		internal/auth/strict
 		internal/ci
 		internal/ci/report

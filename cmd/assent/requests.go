@@ -137,7 +137,7 @@ func (e *unsureError) Error() string {
 func (a *app) allowCmd() *cobra.Command {
 	var input string
 	var answers []string
-	var always bool
+	var always, sign bool
 	var keep keepFlags
 	c := &cobra.Command{
 		Use:   "allow NUMBER|ID",
@@ -151,8 +151,12 @@ submitter chooses the ids. A question takes one --answer for each of its questio
 With --grant, --times or --rule assent also remembers a rule made of the request, and then
 answers the next one like it without asking. assent proposals ID shows which rules those are;
 the first, which is the narrowest, is taken. A rule that lasts (--rule) is shown, and saved once
-you confirm it.`,
+you confirm it.
+
+--signed allows a request of Claude Code with the key of this terminal (assent agent key), for a hook that prints only what is signed
+(docs/managed.md). What is shown and signed is read here from the agent's own request, and nothing that the broker says of it is believed.`,
 		Example: `  assent allow 417
+  assent allow 417 --signed --url https://box.example.net
   assent allow 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1
   assent allow ID --answer Blue --answer "Salt, Basil"
   assent allow ID --grant 15m
@@ -167,6 +171,12 @@ you confirm it.`,
 			}
 			if err := keep.check(cmd, input != "" || len(answers) > 0); err != nil {
 				return err
+			}
+			if sign {
+				if keep.wanted() || input != "" || len(answers) > 0 || always {
+					return usagef("--signed allows a request as it is; leave the other flags out")
+				}
+				return a.allowSigned(cmd.Context(), args[0], byNumber)
 			}
 			over := false
 			err := a.answer(cmd.Context(), args[0], func(r *api.Request) (hook.Decision, error) {
@@ -209,6 +219,7 @@ you confirm it.`,
 	}
 	c.Flags().StringVar(&input, "input", "", "JSON object that replaces the tool input")
 	c.Flags().StringArrayVar(&answers, "answer", nil, "answer to the next of the questions asked")
+	c.Flags().BoolVar(&sign, "signed", false, "sign with this terminal's key, for hooks that require signatures")
 	keep.add(c)
 	c.Flags().BoolVar(&always, "always", false, "also grant what the agent suggested for later calls (assent pending --json: permissionSuggestions)")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")

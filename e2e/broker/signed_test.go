@@ -109,7 +109,13 @@ func TestSignedAnswersOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	bodies := make(chan []byte, 1)
-	lies := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(<-bodies) })}
+	lies := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, hook.RefusedRoute) {
+			http.NotFound(w, r) // as a broker of before
+			return
+		}
+		_, _ = w.Write(<-bodies)
+	})}
 	go func() { _ = lies.Serve(l) }()
 	t.Cleanup(func() { _ = lies.Close() })
 	for why, body := range map[string][]byte{
@@ -123,6 +129,35 @@ func TestSignedAnswersOnly(t *testing.T) {
 			prints(h, "", why)
 		}
 	}
+	// A terminal elsewhere signs what it read itself in the agent's request, and shows it.
+	terminal := filepath.Join(rig.TempDir(t), "home")
+	elsewhere := func(args ...string) *exec.Cmd {
+		url, _ := d.Owner()
+		cmd := exec.Command(rig.Program("assent"), append(args, "--url", url)...)
+		cmd.Env = []string{"HOME=" + terminal, "PATH=/usr/bin:/bin"}
+		return cmd
+	}
+	pairing := elsewhere("agent", "key")
+	var accept bytes.Buffer
+	pairing.Stdout = &accept
+	if err := pairing.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rig.Eventually(t, rig.Soon, "a code", func() bool { return len(d.WaitingDevices()) == 1 })
+	d.Command("pair", d.WaitingDevices()[0].Code, "--role", "operate")
+	if err := pairing.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(conf, []byte("require = signed\ntrust = "+strings.TrimSpace(accept.String())+" independent\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h = ask(d.Socket, "make x")
+	out, err := elsewhere("allow", d.WaitPending(1)[0].ID, "--signed").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "make x") || !strings.Contains(string(out), "signed by "+strings.TrimSpace(accept.String())) {
+		t.Errorf("%v: %s", err, out)
+	}
+	prints(h, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`, "")
+
 	// Where no file names a key, none is trusted.
 	if err := os.Remove(conf); err != nil {
 		t.Fatal(err)

@@ -167,6 +167,20 @@ func TestStrictMachine(t *testing.T) {
 	// Another key, by the next install; and all out again.
 	says(0, false, "-trust = device:"+phone.Thumbprint()+" independent\n+trust = device:"+stranger.Thumbprint(), append(install, "--yes", "--trust", "device:"+stranger.Thumbprint())...)
 	signatures(doctor.OK, "comes from the broker: who steals that can have it sign what it did not show")
+	h, r = asks()
+	decide(phone, r) // lost, and its line is out
+	if out := h.Wait(); out != "" || !strings.Contains(h.Stderr.String(), "not trusted: device:"+phone.Thumbprint()) {
+		t.Errorf("by the key of before: %q, %s", out, h.Stderr.String())
+	}
+	h, r = asks()
+	decide(stranger, r)
+	if out := h.Wait(); !strings.Contains(out, string(hook.BehaviorAllow)) {
+		t.Errorf("by the new key: %q, %s", out, h.Stderr.String())
+	}
+	// Another user's broker is not theirs to repair or to pair at.
+	says(alice, true, "", "repair", "--state-dir", d.State)
+	says(alice, true, "", "pair", "--state-dir", d.State)
+	says(alice, true, "", "allow", r.ID, "--state-dir", d.State)
 	says(0, false, "still has hooks want signatures", "uninstall", "--scope", "managed", "--yes")
 	says(0, false, "Wrote /etc/assent/hook.conf.", "uninstall", "--strict", "--yes")
 	if text := confs(); text != "" {

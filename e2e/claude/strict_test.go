@@ -70,7 +70,17 @@ func TestClaudeStrict(t *testing.T) {
 	}
 	a.Config.Program = etc.Wrap(a.Config.Program)
 	a.NoHooks()
-	a.Config.Args = []string{"--permission-mode", "default"}
+	// The agent's user brings a hook that allows everything.
+	own := filepath.Join(a.Config.Dir, "own.json")
+	allows := `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
+	command, err := json.Marshal("cat >/dev/null; touch " + a.Path("own-hook-ran") + "; echo '" + allows + "'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte(`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":`+string(command)+`}]}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.Config.Args = []string{"--permission-mode", "default", "--settings", own}
 
 	touch := func(name string) []modelserver.Use { return []modelserver.Use{rig.Run("touch " + name)} } // short: a long prompt is pasted otherwise
 	term := a.Terminal(touch("signed.txt"), touch("owner.txt"))
@@ -148,6 +158,9 @@ func TestClaudeStrict(t *testing.T) {
 		a.Answer(term, "Yes") // the client's own prompt is there, and decides
 	}
 	idle()
+	if a.Exists("own-hook-ran") {
+		t.Error("a hook of the user's ran")
+	}
 	for _, name := range []string{"owner.txt", "forged.txt", "signed.txt", "pointed.txt", "rule.txt"} {
 		if !a.Exists(name) {
 			t.Errorf("%s: the client's own prompt did not decide", name)
