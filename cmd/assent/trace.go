@@ -19,6 +19,7 @@ import (
 )
 
 func (a *app) traceCmd() *cobra.Command {
+	messages := false
 	c := &cobra.Command{
 		Use:   "trace NUMBER|ID",
 		Short: "Show the full history of one request",
@@ -26,13 +27,19 @@ func (a *app) traceCmd() *cobra.Command {
 allowed in its place. It works for pending and past requests. The last digits of a number are enough
 where no other request of the last hour ends in them, the beginning of an id where it is unique among
 the pending requests or the last hundred that ended. The signature of a device is verified again, with
-the key that the record holds; exits 1 where it does not fit the record.`,
-		Example: "  assent trace 417\n  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
+the key that the record holds; exits 1 where it does not fit the record.
+
+With --messages it is a SESSION, and what people sent to its agent: who sent each message, and when it was
+handed over, came into the agent's context, and was over.`,
+		Example: "  assent trace 417\n  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json\n  assent trace --messages 25e5a0e9",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := a.broker()
 			if err != nil {
 				return err
+			}
+			if messages {
+				return a.traceMessages(cmd.Context(), b, args[0])
 			}
 			id, err := b.anyRequest(cmd.Context(), args[0])
 			if err != nil {
@@ -76,6 +83,7 @@ the key that the record holds; exits 1 where it does not fit the record.`,
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "the records as JSON")
+	c.Flags().BoolVar(&messages, "messages", false, "the messages to a session, with their steps")
 	return c
 }
 

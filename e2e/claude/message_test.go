@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +61,9 @@ func TestClaudeIsSpokenToWhileIdle(t *testing.T) {
 	})
 	if screen, err := term.Screen(a.Ctx); err != nil || !strings.Contains(screen, "half") {
 		t.Errorf("what was half typed is gone (%v):\n%s", err, screen)
+	}
+	if trace := a.Command("trace", "--messages", first.SessionID); !regexp.MustCompile(`(?s)` + m.ID + `  prompt to terminal@\S+, not signed by .*  sent .*  taken +\+\S+  by inbox.*  started .*  ended `).MatchString(trace) {
+		t.Errorf("its trace is\n%s", trace)
 	}
 }
 

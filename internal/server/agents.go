@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -44,7 +45,8 @@ func (s *Server) getAgent(w http.ResponseWriter, r *http.Request) {
 }
 
 // messageAgent is POST /v1/agents/{name}/messages {id, sessionId, kind, prompt?, options?, expiresAt, signature,
-// verification?}. Only a paired device can send one, because its host obeys nobody else.
+// verification?}. Only a paired device can send one, because its host obeys nobody else. To terminal@HOST it is what
+// POST /v1/sessions/{id}/messages is.
 func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 	m := hook.Message{Agent: param(r, "name")}
 	var proof, options hook.JSON
@@ -71,6 +73,10 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 		}
 		return errs
 	}) {
+		return
+	}
+	if strings.HasPrefix(m.Agent, hook.TerminalAgent("")) { // the implicit agent of what runs in a terminal
+		s.toSession(w, r, m, sent)
 		return
 	}
 	if s.cfg.Agents == nil || s.cfg.Messages == nil {

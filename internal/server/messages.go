@@ -94,6 +94,11 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request) {
 	}) {
 		return
 	}
+	s.toSession(w, r, m, sent)
+}
+
+// toSession sends what was read of a request as a message to a live session.
+func (s *Server) toSession(w http.ResponseWriter, r *http.Request, m hook.Message, sent *hook.Verification) {
 	if s.cfg.Messages == nil {
 		s.fail(w, r, errNoMessages)
 		return

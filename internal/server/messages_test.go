@@ -172,3 +172,41 @@ func TestMessagesAreVerified(t *testing.T) {
 		}
 	})
 }
+
+// The implicit agent of a terminal is spoken to like the agents of hosts, and it is the same message.
+func TestMessageToATerminal(t *testing.T) {
+	withMessages(t, func(t *testing.T, g *rig, s *fleet.Store) {
+		p := g.paired(auth.RoleOperate, "phone")
+		m := p.newMessage(aSession, "hello")
+		send := func(address string, edit func(*api.NewAgentMessage)) reply {
+			in := api.NewAgentMessage{ID: m.ID, SessionID: aSession, Kind: m.Kind, Prompt: m.Prompt, ExpiresAt: m.ExpiresAt, Signature: m.Signature}
+			edit(&in)
+			body, err := json.Marshal(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g.call(call{method: "POST", path: "/v1/agents/" + address + "/messages", token: p.bearer, body: string(body)})
+		}
+		as := func(*api.NewAgentMessage) {}
+		if r := send("terminal@y", as); r.status != http.StatusForbidden {
+			t.Errorf("signed for another: %d %s", r.status, r.body)
+		}
+		if r := send("terminal@x", func(in *api.NewAgentMessage) { in.Prompt = "other" }); r.status != http.StatusForbidden {
+			t.Errorf("another text: %d %s", r.status, r.body)
+		}
+		r := send("terminal@x", as)
+		if r.status != http.StatusAccepted {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		valid(t, "Message", r.body)
+		if r := send("terminal@x", as); r.status != http.StatusOK {
+			t.Errorf("the same again: %d %s", r.status, r.body)
+		}
+		if r := g.say(aSession, p.bearer, m); r.status != http.StatusOK {
+			t.Errorf("the same by the session's address: %d %s", r.status, r.body)
+		}
+		if r := g.call(call{path: "/v1/agents/terminal@x/messages/" + m.ID, token: g.tokens[auth.RoleView]}); r.status != http.StatusOK {
+			t.Errorf("read: %d %s", r.status, r.body)
+		}
+	})
+}

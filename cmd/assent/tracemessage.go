@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"time"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+// traceMessages shows the messages of a session, with every step of each.
+func (a *app) traceMessages(ctx context.Context, c *client, name string) error {
+	s, err := c.session(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	path := "/v1/sessions/" + url.PathEscape(s.SessionID) + "/messages"
+	if a.json {
+		var raw json.RawMessage
+		if err := c.call(ctx, "GET", path, nil, &raw); err != nil {
+			return err
+		}
+		return a.printJSON(raw)
+	}
+	var ms []hook.Message
+	if err := c.call(ctx, "GET", path, nil, &ms); err != nil {
+		return err
+	}
+	for i := range ms {
+		for _, line := range messageLines(&ms[i]) {
+			fmt.Fprintln(a.out, hang(line, 8, columns(a.out)))
+		}
+	}
+	return nil
+}
+
+// messageLines are a message and its steps, for a terminal.
+func messageLines(m *hook.Message) []string {
+	signed := "not signed"
+	if m.Signature != "" {
+		signed = "signed"
+	}
+	what := elide(show.Line(m.Prompt), 120)
+	if m.Prompt == "" && !hook.Wordless(m.Kind) {
+		what = "(forgotten)"
+	}
+	lines := []string{fmt.Sprintf("%s  %s to %s, %s by %s  %s", show.Line(m.ID), show.Line(m.Kind), show.Line(m.Agent), signed, show.Line(api.ApproverName(&m.By)), what)}
+	for i, step := range m.Steps {
+		line := fmt.Sprintf("    %s  %-8s", step.At.Local().Format("2006-01-02 15:04:05.000"), show.Line(string(step.State)))
+		if i > 0 {
+			line += "  +" + step.At.Sub(m.Steps[i-1].At).Round(time.Millisecond).String()
+		}
+		if step.State == hook.MessageTaken && m.Way != "" {
+			line += "  by " + show.Line(m.Way)
+		}
+		if step.State == hook.MessageEnded && m.Outcome != "" {
+			line += "  " + show.Line(m.Outcome)
+		}
+		if step.Why != "" {
+			line += "  (" + show.Line(step.Why) + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
