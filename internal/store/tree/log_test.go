@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -388,12 +390,15 @@ func TestTwoBrokers(t *testing.T) {
 		b.stop()
 		m.add("next")
 		time.Sleep(2 * tree.SealAfter)
+		m.mu.Lock()
 		other := newMemory()
-		other.made, other.blocks, other.last, other.entries = m.made, m.blocks[:len(m.blocks)-1], 1402, m.entries
+		other.made, other.last, other.entries, other.blocks = m.made, 1402, maps.Clone(m.entries), slices.Clone(m.blocks[:len(m.blocks)-1])
+		next := m.blocks[len(m.blocks)-1]
+		m.mu.Unlock()
 		c := start(t, other, b.key, shared)
 		synctest.Wait()
 		other.mu.Lock()
-		other.blocks = m.blocks
+		other.blocks = append(other.blocks, next)
 		other.mu.Unlock()
 		other.add("another")
 		time.Sleep(2 * tree.SealAfter)
