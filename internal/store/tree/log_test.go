@@ -369,7 +369,7 @@ func TestTwoBrokers(t *testing.T) {
 		shared := func(c *tree.Config) { c.Shared = true }
 		a := start(t, m, nil, shared)
 		b := start(t, m, nil, shared)
-		for i := range 700 {
+		for i := range 300 {
 			m.add(fmt.Sprintf("q%d", i))
 		}
 		time.Sleep(2 * tree.SealAfter)
@@ -382,7 +382,7 @@ func TestTwoBrokers(t *testing.T) {
 		opts.Keys = append(opts.Keys, b.options().Keys...)
 		for _, r := range []*rig{a, b} {
 			rep, err := audit.VerifyLines(bytes.NewReader(r.export(time.Time{})), opts)
-			if err != nil || !rep.OK() || rep.Entries != 1402 || r.log.Stopped() != nil {
+			if err != nil || !rep.OK() || rep.Entries != 602 || r.log.Stopped() != nil {
 				t.Errorf("got %+v, %v, %v", rep, err, r.log.Stopped())
 			}
 		}
@@ -392,7 +392,7 @@ func TestTwoBrokers(t *testing.T) {
 		time.Sleep(2 * tree.SealAfter)
 		m.mu.Lock()
 		other := newMemory()
-		other.made, other.last, other.entries, other.blocks = m.made, 1402, maps.Clone(m.entries), slices.Clone(m.blocks[:len(m.blocks)-1])
+		other.made, other.last, other.entries, other.blocks = m.made, 602, maps.Clone(m.entries), slices.Clone(m.blocks[:len(m.blocks)-1])
 		next := m.blocks[len(m.blocks)-1]
 		m.mu.Unlock()
 		c := start(t, other, b.key, shared)
@@ -405,6 +405,32 @@ func TestTwoBrokers(t *testing.T) {
 		synctest.Wait()
 		if c.log.Stopped() == nil {
 			t.Error("a broker that reads another entry goes on")
+		}
+	})
+}
+
+// TestSealingFails has the store refuse blocks for a while: nothing is lost, and whoever asks is answered.
+func TestSealingFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		r := start(t, m, nil, nil)
+		m.mu.Lock()
+		m.fail = errors.New("the disk is full")
+		m.mu.Unlock()
+		for i := range 200 {
+			m.add(fmt.Sprintf("q%d", i))
+		}
+		synctest.Wait()
+		if c, err := r.log.Checkpoint(t.Context()); err != nil || c.Size != 1 {
+			t.Errorf("got %+v, %v", c, err)
+		}
+		m.mu.Lock()
+		m.fail = nil
+		m.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if rep := r.verify(r.export(time.Time{})); !rep.OK() || rep.Entries != 400 {
+			t.Errorf("got %+v", rep)
 		}
 	})
 }
