@@ -202,7 +202,7 @@ func TestChangedLines(t *testing.T) {
 
 // TestEveryByte changes each byte of a whole export, with an end that fits where it can, and each of 200 entries.
 func TestEveryByte(t *testing.T) {
-	text, opts := exported(t, newKey(t), requests(1))
+	text, opts := exported(t, newKey(t), requests(1)[:1])
 	for i := range text {
 		bad := bytes.Clone(text)
 		bad[i] ^= 1
