@@ -48,6 +48,22 @@ func TestTwoBrokersAreOne(t *testing.T) {
 	has(one, http.StatusNotFound)
 	has(other, http.StatusNotFound)
 
+	// Both wrote one tree over the record, and it says what was forgotten.
+	keys := filepath.Join(one.Dir, "keys")
+	if err := os.WriteFile(keys, []byte(one.Command("audit", "checkpoint", "--key")+other.Command("audit", "checkpoint", "--key")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range []*rig.Daemon{one, other} {
+		hook := d.Hook(rig.Bash("kept-session", "echo again"))
+		other.Deny(other.WaitPending(1)[0], "no")
+		hook.Wait()
+		export := filepath.Join(d.Dir, "export")
+		d.Command("audit", "export", "--output", export)
+		if out := d.Command("audit", "verify", export, "--key", keys); !strings.Contains(out, "Verified") || !strings.Contains(out, "3 forgotten") {
+			t.Errorf("at broker %d: %s", i, out)
+		}
+	}
+
 	var machine, browser struct {
 		Code string `json:"code"`
 	}

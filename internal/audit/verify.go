@@ -52,7 +52,7 @@ type Report struct {
 }
 
 // OK reports whether nothing is wrong.
-func (r *Report) OK() bool { return len(r.Findings) == 0 }
+func (r Report) OK() bool { return len(r.Findings) == 0 }
 
 // VerifyOptions is what VerifyLines needs beside the lines.
 type VerifyOptions struct {
@@ -131,7 +131,7 @@ func (v *verifier) find(f Finding) {
 		return
 	}
 	if f.Line == 0 {
-		f.Line = v.lines.Lines()
+		f.Line = max(1, v.lines.Lines())
 	}
 	v.rep.Findings = append(v.rep.Findings, f)
 }

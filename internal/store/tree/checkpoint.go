@@ -83,10 +83,17 @@ func OpenCheckpoint(text string, keys ...note.Verifier) (Checkpoint, error) {
 }
 
 func readCheckpoint(text string) (c Checkpoint, err error) {
-	body, _, ok := strings.Cut(text, "\n\n")
+	body, signatures, ok := strings.Cut(text, "\n\n")
 	lines := strings.Split(body, "\n")
 	if !ok || len(lines) != 6 {
 		return c, ErrCheckpoint
+	}
+	// Package note takes base64 with bits that say nothing: one checkpoint would have several spellings.
+	for line := range strings.Lines(signatures) {
+		_, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "— "), " ")
+		if _, err := base64.StdEncoding.Strict().DecodeString(value); err != nil {
+			return c, ErrCheckpoint
+		}
 	}
 	c = Checkpoint{Origin: lines[0], Note: text}
 	if c.Size, err = strconv.ParseInt(lines[1], 10, 64); err != nil || c.Size < 0 {

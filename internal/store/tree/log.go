@@ -48,6 +48,7 @@ type Log struct {
 	anew    context.CancelFunc // has the reader begin again behind read; nil while none reads
 	due     chan struct{}      // holds one: something waits for its checkpoint since SealAfter
 	timer   *time.Timer        // of what is pending
+	said    string             // why a checkpoint waits, as it was logged last
 }
 
 // StoppedError says that the tree takes nothing more, for the record is not what the tree says.
@@ -282,12 +283,11 @@ func (l *Log) sealDue(ctx context.Context) {
 		case <-l.due:
 		}
 		l.mu.Lock()
-		err := l.sealLocked(ctx)
-		l.mu.Unlock()
-		if err != nil && ctx.Err() == nil && l.Stopped() == nil {
-			l.cfg.Logf("tree: a checkpoint waits: %v", err)
+		if err := l.sealLocked(ctx); err != nil && ctx.Err() == nil && l.stopped == nil {
+			l.waitsLocked(err)
 			l.timer.Reset(SealAfter)
 		}
+		l.mu.Unlock()
 	}
 }
 
@@ -338,9 +338,19 @@ func (l *Log) add(ctx context.Context, e Entry) {
 	l.moved = make(chan struct{})
 	for len(l.pending) >= MaxLeaves && l.stopped == nil && ctx.Err() == nil {
 		if err := l.sealLocked(ctx); err != nil && ctx.Err() == nil && l.stopped == nil {
-			l.cfg.Logf("tree: a checkpoint waits: %v", err)
+			l.waitsLocked(err)
+			l.mu.Unlock() // others may read meanwhile
 			wait(ctx, time.Second)
+			l.mu.Lock()
 		}
+	}
+}
+
+// waitsLocked says, once for each reason, that a checkpoint cannot be made yet.
+func (l *Log) waitsLocked(err error) {
+	if text := err.Error(); text != l.said {
+		l.said = text
+		l.cfg.Logf("tree: a checkpoint waits: %v", err)
 	}
 }
 
@@ -415,6 +425,7 @@ func (l *Log) sealLocked(ctx context.Context) error {
 		}
 	}
 	l.timer.Stop()
+	l.said = ""
 	return l.stopped
 }
 

@@ -24,7 +24,7 @@ func (l *Log) Checkpoint(ctx context.Context) (Checkpoint, error) {
 		return Checkpoint{}, l.stopped
 	}
 	if err := l.sealLocked(ctx); err != nil && l.stopped == nil {
-		l.cfg.Logf("tree: a checkpoint waits: %v", err)
+		l.waitsLocked(err)
 	}
 	return l.last.checkpoint, nil
 }

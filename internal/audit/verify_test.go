@@ -1,0 +1,315 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"assent/internal/api"
+	"assent/internal/audit"
+	"assent/internal/auth"
+	"assent/internal/auth/authtest"
+	"assent/internal/hook"
+	"assent/internal/store/follow"
+	"assent/internal/store/tree"
+)
+
+// shelf is a record that does not move, and the blocks of its tree.
+type shelf struct {
+	entries []tree.Entry
+	blocks  [][]byte
+}
+
+func (s *shelf) LastBlock(context.Context) (uint64, []byte, error) {
+	if len(s.blocks) == 0 {
+		return 0, nil, tree.ErrNoBlock
+	}
+	return uint64(len(s.blocks)), s.blocks[len(s.blocks)-1], nil
+}
+func (s *shelf) Block(_ context.Context, n uint64) ([]byte, error) { return s.blocks[n-1], nil }
+func (s *shelf) AppendBlock(_ context.Context, _ uint64, b []byte) error {
+	s.blocks = append(s.blocks, b)
+	return nil
+}
+func (s *shelf) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry)) error {
+	for _, e := range s.entries {
+		if e.Seq > c.Seq {
+			fn(e)
+		}
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+func (s *shelf) EntriesBetween(_ context.Context, from, to uint64, fn func(tree.Entry) error) error {
+	for _, e := range s.entries {
+		if e.Seq >= from && e.Seq <= to {
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+func (s *shelf) EntriesOf(context.Context, string) ([]uint64, error) { return nil, nil }
+func (s *shelf) RecordsNow(context.Context) (follow.Stream, error) {
+	if len(s.blocks) == 0 {
+		return follow.Stream{Made: time.Unix(1, 0)}, nil // the tree begins in an empty record
+	}
+	return follow.Stream{Made: time.Unix(1, 0), Last: uint64(len(s.entries))}, nil
+}
+
+func decode(e tree.Entry) (rec hook.Record, err error) {
+	err = json.Unmarshal(e.Body, &rec)
+	return rec, err
+}
+
+// requests are n requests, asked and allowed in turn by two devices.
+func requests(n int) (records []hook.Record) {
+	keys := []*authtest.Key{authtest.NewKey(), authtest.NewKey()}
+	at := time.Date(2026, 11, 28, 5, 0, 0, 0, time.UTC)
+	for i := range n {
+		id, key := fmt.Sprintf("r-%d", i), keys[i%2]
+		jwk := key.JWK()
+		d := hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: fmt.Sprintf("%064d", i), SignedAt: "2026-11-28T05:00:00Z", PublicKey: &jwk}
+		d.Signature = key.Sign(auth.DecisionText(id, d))
+		records = append(records,
+			hook.Record{ID: "a", RequestID: id, Step: hook.StepAsked, Time: at, Request: &hook.Request{ID: id, ToolName: "Bash", InputSHA256: d.InputSHA256}},
+			hook.Record{ID: "d", RequestID: id, Step: hook.StepDecided, Time: at, Outcome: hook.Allowed, Decision: &d, By: &hook.Approver{Kind: "device", ID: fmt.Sprintf("d-%d", i%2), Name: "phone"}})
+	}
+	return records
+}
+
+// exported is a record as it is exported with a key.
+func exported(t *testing.T, key *tree.Key, records []hook.Record) (text []byte, opts audit.VerifyOptions) {
+	t.Helper()
+	s := &shelf{}
+	for i, rec := range records {
+		body, err := json.Marshal(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.entries = append(s.entries, tree.Entry{Seq: uint64(i + 1), Subject: "approvals." + rec.RequestID, Header: map[string][]string{"Assent-Salt": {strings.Repeat("5a", 32)}}, Body: body})
+	}
+	l, err := tree.Open(t.Context(), tree.Config{Store: s, Key: key, Decode: decode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- l.Run(ctx) }()
+	var out bytes.Buffer
+	if err := l.Export(t.Context(), time.Time{}, tree.NewLineWriter(&out)); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	public, err := l.Public()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := note.NewVerifier(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), audit.VerifyOptions{Keys: []note.Verifier{v}, Decode: decode}
+}
+
+func newKey(t *testing.T) *tree.Key {
+	t.Helper()
+	key, err := tree.LoadKey(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func verify(t *testing.T, text []byte, opts audit.VerifyOptions) audit.Report {
+	t.Helper()
+	rep, err := audit.VerifyLines(bytes.NewReader(text), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range rep.Findings {
+		if f.Line == 0 || f.What == "" || f.Do == "" {
+			t.Errorf("a finding without a place, words or help: %+v", f)
+		}
+	}
+	return rep
+}
+
+// closed gives lines an end that fits them: whoever changes an export can do that.
+func closed(lines [][]byte) []byte {
+	var out bytes.Buffer
+	w := tree.NewLineWriter(&out)
+	for _, l := range lines {
+		w.Line(json.RawMessage(l))
+	}
+	if err := w.End(); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+// TestChangedLines does what can be done to an export without the broker's key.
+func TestChangedLines(t *testing.T) {
+	text, opts := exported(t, newKey(t), requests(3))
+	if rep := verify(t, text, opts); !rep.OK() || rep.Signed != 3 || rep.Entries != 6 {
+		t.Fatalf("got %+v", rep)
+	}
+	other, _ := exported(t, newKey(t), requests(3))
+	lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	lines = lines[:len(lines)-1]
+	put := func(i int, l []byte) [][]byte {
+		return append(append(append([][]byte{}, lines[:i]...), l), lines[i+1:]...)
+	}
+	cut := func(i int) [][]byte { return append(append([][]byte{}, lines[:i]...), lines[i+1:]...) }
+	n := len(lines) - 1 // the last checkpoint
+	for name, changed := range map[string][][]byte{
+		"a leaf is left out":          cut(4),
+		"the last leaf is left out":   cut(n - 1),
+		"the last checkpoint is gone": cut(n),
+		"the first checkpoint is":     cut(2),
+		"a leaf is there twice":       append(append(append([][]byte{}, lines[:4]...), lines[4]), lines[4:]...),
+		"two are swapped":             append(append(append([][]byte{}, lines[:4]...), lines[5], lines[4]), lines[6:]...),
+		"an entry is taken out":       put(4, append(bytes.Clone(lines[4][:bytes.Index(lines[4], []byte(`,"entry"`))]), '}')),
+		"another origin":              put(0, bytes.Replace(lines[0], []byte("assent/"), []byte("assent/0"), 1)),
+		"another size":                put(0, bytes.Replace(lines[0], []byte(`"size":0`), []byte(`"size":1`), 1)),
+	} {
+		if verify(t, closed(changed), opts).OK() {
+			t.Errorf("%s: verified", name)
+		}
+	}
+	if verify(t, other, opts).OK() {
+		t.Error("an export that another key signed is verified")
+	}
+	if verify(t, text[:len(text)-10], opts).OK() || verify(t, append(bytes.Clone(text), text...), opts).OK() || verify(t, nil, opts).OK() {
+		t.Error("an export that is cut, or doubled, or empty is verified")
+	}
+	without := opts
+	without.Keys = nil
+	if verify(t, text, without).OK() {
+		t.Error("without a key it is verified")
+	}
+}
+
+// TestEveryByte changes each byte of a whole export, with an end that fits where it can, and each of 200 entries.
+func TestEveryByte(t *testing.T) {
+	text, opts := exported(t, newKey(t), requests(1)[:1])
+	for i := range text {
+		bad := bytes.Clone(text)
+		bad[i] ^= 1
+		lines := bytes.Split(bytes.TrimSuffix(bad, []byte("\n")), []byte("\n"))
+		fits := true
+		for _, l := range lines {
+			fits = fits && json.Valid(l)
+		}
+		if fits && i < bytes.LastIndex(text, []byte(`{"type":"end"`)) {
+			bad = closed(lines[:len(lines)-1])
+		}
+		if verify(t, bad, opts).OK() {
+			t.Errorf("byte %d may be another", i)
+		}
+	}
+	for i, rec := range requests(100) {
+		body, err := json.Marshal(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := tree.Entry{Seq: uint64(i), Subject: "approvals." + rec.RequestID, Header: map[string][]string{"Assent-Salt": {"5a"}}, Body: body}
+		leaf, entry := tree.LeafOf(e, decode), e.Text()
+		for at := range entry {
+			entry[at] ^= 1
+			if got, err := tree.ParseEntry(entry); err == nil && got.Hash() == leaf.Commitment {
+				t.Errorf("entry %d: byte %d may be another", i, at)
+			}
+			entry[at] ^= 1
+		}
+	}
+}
+
+// TestSignedAnew does what somebody can do who has the broker's key, and writes the whole tree anew.
+func TestSignedAnew(t *testing.T) {
+	key := newKey(t)
+	text, opts := exported(t, key, requests(4))
+	for name, c := range map[string]struct {
+		change func(recs []hook.Record) []hook.Record
+		words  string
+	}{
+		"a decision is another": {func(r []hook.Record) []hook.Record { r[1].Decision.Behavior = hook.BehaviorDeny; return r }, "signature does not fit"},
+		"devices are swapped":   {func(r []hook.Record) []hook.Record { r[1].By, r[3].By = r[3].By, r[1].By; return r }, "another key than before"},
+		"decisions are swapped": {func(r []hook.Record) []hook.Record {
+			r[1].Decision, r[3].Decision = r[3].Decision, r[1].Decision
+			return r
+		}, "another input"},
+		"what was asked is another":   {func(r []hook.Record) []hook.Record { r[0].Request.InputSHA256 = strings.Repeat("f", 64); return r }, "another input"},
+		"a decision is put in":        {func(r []hook.Record) []hook.Record { return append(r, r[1]) }, "did not wait"},
+		"it stands before the asking": {func(r []hook.Record) []hook.Record { r[0], r[1] = r[1], r[0]; return r }, "did not wait"},
+	} {
+		anew, opts := exported(t, key, c.change(requests(4)))
+		found := false
+		for _, f := range verify(t, anew, opts).Findings {
+			found = found || strings.Contains(f.What, c.words)
+		}
+		if !found {
+			t.Errorf("%s: %q is not found", name, c.words)
+		}
+	}
+	// One that leaves a request out is found by a kept checkpoint alone.
+	kept, err := keptOf(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	anew, fits := exported(t, key, requests(4)[:6])
+	if rep := verify(t, anew, fits); !rep.OK() {
+		t.Errorf("got %+v", rep)
+	}
+	fits.Kept = []tree.Checkpoint{kept}
+	if verify(t, anew, fits).OK() {
+		t.Error("a record without its last request is verified against a checkpoint that has it")
+	}
+	opts.Kept = []tree.Checkpoint{kept}
+	if rep := verify(t, text, opts); !rep.OK() {
+		t.Errorf("against its own checkpoint: %+v", rep)
+	}
+	if _, err := audit.Next(&kept, api.Checkpoint{Note: kept.Note}, opts.Keys...); err != nil {
+		t.Errorf("the same checkpoint again: %v", err)
+	}
+	older := kept
+	older.Size++
+	if _, err := audit.Next(&older, api.Checkpoint{Note: kept.Note}, opts.Keys...); err == nil || !strings.Contains(err.Error(), audit.ErrOlder.Error()) {
+		t.Errorf("an older one: %v", err)
+	}
+}
+
+// keptOf is the last checkpoint of an export.
+func keptOf(text []byte) (c tree.Checkpoint, err error) {
+	r := tree.NewLineReader(bytes.NewReader(text))
+	for {
+		l, lineErr := r.Next()
+		if lineErr != nil {
+			return c, err
+		}
+		if n, ok := l.(*tree.NoteLine); ok {
+			c, err = tree.OpenCheckpoint(n.Note)
+		}
+	}
+}
+
+func FuzzVerifyLines(f *testing.F) {
+	f.Add([]byte(`{"type":"export","version":1,"origin":"assent/1","size":0,"edge":[]}` + "\n" + `{"type":"leaf","n":0,"leaf":"assent start v1\n1\n\n"}` + "\n"))
+	f.Add([]byte(`{"type":"proofs","version":1,"origin":"x"}` + "\n" + `{"type":"proof","n":0,"leaf":"","hashes":[]}` + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rep, err := audit.VerifyLines(bytes.NewReader(text), audit.VerifyOptions{Decode: decode})
+		if err == nil && rep.OK() {
+			t.Errorf("%q is verified without a key", text)
+		}
+	})
+}
