@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	"assent/broker"
 	"assent/internal/store/forgotten"
@@ -62,6 +63,25 @@ func (c *cluster) only(name string) func() bool {
 	return func() bool {
 		_, held := l.Held()
 		return held
+	}
+}
+
+// sweepEvery is how often notes of hooks that went elsewhere are looked through.
+const sweepEvery = 10 * time.Minute
+
+// sweep has one broker of all forget what was noted of hooks whose requests are over, until ctx is done.
+func (c *cluster) sweep(ctx context.Context, mine func() bool, waits func(requestID string) bool) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			if mine() {
+				_ = c.presence.Sweep(ctx, waits) // else the next one
+			}
+		}
 	}
 }
 

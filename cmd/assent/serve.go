@@ -420,6 +420,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	g.run("messages", messages.Run)
 	g.run("schemas", schema.Run)
 	g.run("notifications", ring.Run)
+	if others != nil {
+		mine := others.only("sweep")
+		g.run("hooks elsewhere", func(ctx context.Context) error { return others.sweep(ctx, mine, b.Waits) })
+	}
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())

@@ -34,6 +34,7 @@ const (
 	gap = 3 * Beat
 
 	callTimeout = 2 * time.Second
+	sweepTime   = 30 * time.Second
 
 	brokers  = "brokers."
 	attached = "attached."
@@ -67,6 +68,9 @@ type Presence struct {
 	cfg    Config
 	run    string
 	mirror *kvmirror.Mirror
+
+	sweeping sync.Mutex
+	idle     map[string]bool // guarded by sweeping; requests whose notes the last Sweep found idle
 
 	mu    sync.Mutex
 	other map[string]seen // guarded by mu, as all below; by id, ourselves too
@@ -271,4 +275,38 @@ func (p *Presence) Settled(ctx context.Context, requestID string) {
 func (p *Presence) Close() error {
 	p.mirror.Close()
 	return nil
+}
+
+// Sweep forgets what Attached noted of requests that wait no more and that nobody forgot, because the broker
+// that had them was killed. waits says which still do. A note goes when this found it idle twice, so not while its request is
+// on its way here.
+func (p *Presence) Sweep(ctx context.Context, waits func(requestID string) bool) error {
+	look, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	there := map[string]bool{}
+	err := p.cfg.KV.Watch(look, attached, func(key string, value []byte, _ uint64) {
+		if value == nil {
+			delete(there, key)
+		} else {
+			there[key] = true
+		}
+	}, cancel)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("the hooks at other brokers: %w", err)
+	}
+	p.sweeping.Lock()
+	defer p.sweeping.Unlock()
+	idle := map[string]bool{}
+	for key := range there {
+		id := strings.TrimPrefix(key, attached)
+		switch {
+		case waits(id):
+		case p.idle[id]:
+			p.Settled(ctx, id)
+		default:
+			idle[id] = true
+		}
+	}
+	p.idle = idle
+	return ctx.Err()
 }

@@ -3,6 +3,7 @@ package presence_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -125,5 +126,49 @@ func TestFormats(t *testing.T) {
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "version v1") || !strings.Contains(err.Error(), "version v2") {
 			t.Errorf("%v", err)
 		}
+	})
+}
+
+// What was noted of a request that waits no more is forgotten, unless it may be on its way here.
+func TestSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := kvtest.New()
+		a := open(t, kv, "a")
+		defer a.Close()
+		for _, id := range []string{"waits", "over", "late"} {
+			if err := a.Attached(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waiting := map[string]bool{"waits": true}
+		notes := func() (list []string) {
+			for key := range kv.Values() {
+				if id, ok := strings.CutPrefix(key, "attached."); ok {
+					list = append(list, id)
+				}
+			}
+			slices.Sort(list)
+			return list
+		}
+		sweep := func(want ...string) {
+			t.Helper()
+			if err := a.Sweep(t.Context(), func(id string) bool { return waiting[id] }); err != nil {
+				t.Fatal(err)
+			}
+			if got := notes(); !slices.Equal(got, want) {
+				t.Errorf("notes of %v, want %v", got, want)
+			}
+		}
+		sweep("late", "over", "waits")
+		waiting["late"] = true
+		sweep("late", "waits")
+		clear(waiting)
+		sweep("late", "waits")
+		sweep()
+		kv.SetDown(errors.New("away"))
+		if err := a.Sweep(t.Context(), func(string) bool { return false }); err != nil {
+			t.Error(err)
+		}
+		kv.SetDown(nil)
 	})
 }
