@@ -140,7 +140,9 @@ func TestOneOfTwoBrokersRings(t *testing.T) {
 		d.Start()
 		return d
 	}
-	rings := func(d *rig.Daemon) bool { return strings.Contains(d.Out.Tail(1<<20), `this broker has the lease "notify"`) }
+	rings := func(d *rig.Daemon) bool {
+		return strings.Contains(d.Out.Tail(1<<20), `this broker has the lease "notify"`)
+	}
 	first, second := start(), start()
 	rig.Eventually(t, rig.Soon, "one of them rings", func() bool {
 		if rings(second) {

@@ -37,7 +37,7 @@ type Row struct {
 	Key       string    `json:"key,omitempty"`
 	Verified  bool      `json:"verified,omitempty"` // the device's owner was verified for it
 	Signature Signature `json:"signature,omitempty"`
-	Delivery  string    `json:"delivery,omitempty"` // the last that was heard: delivered, confirmed, overruled
+	Delivery  string    `json:"delivery,omitempty"` // the last that was heard: delivered, refused, confirmed, overruled
 }
 
 // RowOf is the row of a request that ended and of its records.

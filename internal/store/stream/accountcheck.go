@@ -32,7 +32,7 @@ type AccountFinding struct {
 // may are the streams of which each user may ask, and no other: what is in another account is not there.
 var may = map[string][]string{ // read-only
 	UserEvents: {EventsStream, agentsStream},
-	UserRecord: {RecordStream, kvStream},
+	UserRecord: {RecordStream, AuditStream, kvStream},
 	UserReader: {HookEvents, AgentEvents},
 }
 
@@ -150,7 +150,7 @@ func (c *checker) ask(subject, body string) error {
 
 // streams tries which streams the user sees.
 func (c *checker) streams() {
-	for _, of := range []string{EventsStream, agentsStream, RecordStream, kvStream, HookEvents, AgentEvents} {
+	for _, of := range []string{EventsStream, agentsStream, RecordStream, AuditStream, kvStream, HookEvents, AgentEvents} {
 		wanted := false
 		for _, name := range may[c.user] {
 			wanted = wanted || name == of
@@ -202,6 +202,7 @@ func (c *checker) reads() {
 		{"forge an event", "hooks.Stop"},
 		{"forge what an agent did", "agents.x"},
 		{"forge a decision", "approvals.x.decided"},
+		{"forge a block of the tree", auditSubject},
 		{"write the state", kvSubjects + "x"},
 		{"list streams", "$JS.API.STREAM.NAMES"},
 		{"make a stream", "$JS.API.STREAM.CREATE.X"},
