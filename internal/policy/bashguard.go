@@ -45,7 +45,7 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 		}
 		return m.guardsWord(u.Path, op, u, e)
 	case shell.Command:
-		found := no
+		found := m.guardsTree(u, e)
 		for _, op := range []operation{opRead, opEdit} {
 			if m.ops&op == 0 && (op != opEdit || (m.ops|m.also)&opWrite == 0) {
 				continue
