@@ -196,7 +196,7 @@ func checkCommand(line []string) string {
 		return "" // the program as such
 	}
 	for len(words) > 0 && regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(words[0]) {
-		if !regexp.MustCompile(`(?m)^  ` + words[0] + ` {2,}\S`).MatchString(help) {
+		if !regexp.MustCompile(`(?m)^  ` + words[0] + ` +\S`).MatchString(help) {
 			if strings.Contains(help, "\n  "+strings.Join(path, " ")+" [command]") {
 				return "there is no command " + words[0]
 			}

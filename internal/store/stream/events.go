@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -37,8 +38,9 @@ func (s *Stream) Publish(ctx context.Context, e hook.Event) (seq uint64, err err
 	}
 	if hook.Mutant("doubles-events") {
 		again := *msg
-		again.Header = nil
-		_, _ = s.events.js.PublishMsg(ctx, &again) // the second has no id
+		again.Header = maps.Clone(msg.Header)
+		again.Header.Set(nats.MsgIdHdr, e.ID+"-again") // so that the server does not know it
+		_, _ = s.events.js.PublishMsg(ctx, &again)
 	}
 	err = s.events.write(ctx, msg.Size(), func(ctx context.Context) error {
 		ack, err := s.events.js.PublishMsg(ctx, msg,
