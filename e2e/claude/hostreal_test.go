@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,8 +113,8 @@ func newTerminal(t *testing.T, more ...string) *terminal {
 	return x
 }
 
-// serve starts the host, and waits until its agent is there.
-func (x *terminal) serve() {
+// serve starts the host, and waits until its agent is there. end ends the host, and is harmless twice.
+func (x *terminal) serve() (end func()) {
 	x.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	serve := x.command("agent", "serve", "--name", "box")
@@ -124,9 +125,12 @@ func (x *terminal) serve() {
 	if err := serve.Start(); err != nil {
 		x.T.Fatal(err)
 	}
-	x.T.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		cancel()
 		_ = serve.Wait()
+	})
+	x.T.Cleanup(func() {
+		end()
 		if x.T.Failed() {
 			x.T.Logf("the host said:\n%s", log)
 		}
@@ -136,6 +140,7 @@ func (x *terminal) serve() {
 		l := x.agents()
 		return len(l) == 1 && l[0].Status == api.AgentIdle
 	})
+	return end
 }
 
 func (x *terminal) agents() (list []api.Agent) {
@@ -148,7 +153,7 @@ func (x *terminal) agents() (list []api.Agent) {
 func TestAgentIsStartedFromATerminal(t *testing.T) {
 	t.Parallel()
 	x := newTerminal(t)
-	x.serve()
+	end := x.serve()
 	a := x.Agent
 
 	first := x.says("start", "coder", modelserver.Prompt([]modelserver.Use{a.Touch("made")}))
@@ -214,19 +219,12 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(kept, "journal")); err != nil {
 		t.Fatal(err)
 	}
-	cancel()
-	_ = serve.Wait()
+	end()
 	a.Command("forget", first.SessionID, "--yes")
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("somebody else than the host removed it: %v", err)
 	}
-	ctx, cancel2 := context.WithCancel(context.Background())
-	again := exec.CommandContext(ctx, serve.Path, serve.Args[1:]...)
-	again.Env = serve.Env
-	if err := again.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cancel2(); _ = again.Wait() })
+	x.serve()
 	rig.Eventually(t, time.Minute, "the host has forgotten the session", func() bool {
 		_, err := os.Stat(kept)
 		return os.IsNotExist(err)
