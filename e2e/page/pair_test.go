@@ -96,7 +96,8 @@ func TestPageCodeThatComesToNothing(t *testing.T) {
 	b.See("main [role=status]", rig.Word("door.silent"))
 	b.Looks("silent")
 	d.Start()
-	b.See("[data-ui=notice]", "or the broker was restarted")
+	d.Refuse(code) // it has outlived the broker
+	b.See("[data-ui=notice]", "The code "+code+" is no longer valid. It was refused")
 	b.Do(chromedp.Reload()) // nothing is left of it
 	b.See(rig.PairHere, rig.Word("door.fromHere"))
 

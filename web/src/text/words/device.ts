@@ -33,7 +33,7 @@ export const deviceWords = {
     cancel: "Cancel",
     spent: "This pairing code is wrong, used or expired. Pair from here instead, or run assent pair for a new link.",
     expired: (code: string) => `The code ${code} has expired. Nobody typed it in time.`,
-    refused: (code: string) => `The code ${code} is no longer valid. It was refused on the machine, or the broker was restarted.`,
+    refused: (code: string) => `The code ${code} is no longer valid. It was refused on the machine.`,
     usesToken: "this browser uses a token",
     forgotten: "This browser has been forgotten. Its key is deleted, and the broker no longer knows it.",
     noAnswer: "The broker did not answer. Is it running? Then try again.",
