@@ -1,12 +1,12 @@
 package broker
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +27,53 @@ var natsServer = sync.OnceValues(func() (string, error) {
 	return out, nil
 })
 
+// natsAccounts is a directory that assent nats-accounts wrote.
+type natsAccounts string
+
+func newAccounts(t *testing.T, servers ...string) natsAccounts {
+	t.Helper()
+	dir := filepath.Join(rig.TempDir(t), "accounts")
+	if out, err := exec.Command(rig.Program("assent"), "nats-accounts", "--dir", dir, "--servers", strings.Join(servers, ",")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return natsAccounts(dir)
+}
+
+// urls are the addresses with a user in them, with commas between.
+func (a natsAccounts) urls(t *testing.T, user string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(string(a), user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(b)), ",")
+}
+
+// file is what a broker is told instead.
+func (a natsAccounts) file(user string) string { return "file:" + filepath.Join(string(a), user) }
+
+// dial connects as a user.
+func (a natsAccounts) dial(t *testing.T, user string) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(a.urls(t, user), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// makeWindows makes the readers' streams as docs/nats.md tells the operator to, and checks who may do what.
+func (a natsAccounts) makeWindows(t *testing.T, replicas string) {
+	t.Helper()
+	rig.Eventually(t, 2*rig.Soon, "the readers' windows", func() bool {
+		return exec.Command(rig.Program("assent"), "nats-accounts", "windows", "--dir", string(a), "--replicas", replicas).Run() == nil
+	})
+	if out, err := exec.Command(rig.Program("assent"), "nats-accounts", "check", "--dir", string(a)).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // natsProcess is a nats-server with the configuration that docs/nats.md recommends.
 type natsProcess struct {
 	t    *testing.T
@@ -36,21 +83,33 @@ type natsProcess struct {
 	cmd  *exec.Cmd
 }
 
-// newNATS prepares a server on addr, with more configuration, and starts it.
-func newNATS(t *testing.T, addr, more string) *natsProcess {
+// newNATS prepares a server on addr, with these accounts and the settings of a cluster, and starts it.
+func newNATS(t *testing.T, addr string, accounts natsAccounts, cluster string) *natsProcess {
 	t.Helper()
 	dir := rig.TempDir(t)
-	conf := docBlock(t, "conf", "accounts {")
+	conf := docBlock(t, "conf", "include accounts.conf")
+	alone := regexp.MustCompile(`(?m)^cluster .*$`)
+	if !alone.MatchString(conf) {
+		t.Fatal("the configuration in docs/nats.md has no cluster")
+	}
+	conf = alone.ReplaceAllString(conf, cluster)
 	// What the streams may grow to is reserved, and this machine's disk may be smaller.
 	store := fmt.Sprintf(`store_dir: %q, max_file_store: 1TB`, filepath.Join(dir, "store"))
-	for old, now := range map[string]string{"port: 4222": "listen: " + addr, `store_dir: "/var/lib/nats"`: store} {
+	for old, now := range map[string]string{"listen: 0.0.0.0:4222": "listen: " + addr, `store_dir: "/var/lib/nats"`: store} {
 		if !strings.Contains(conf, old) {
 			t.Fatalf("the configuration in docs/nats.md has no %q", old)
 		}
 		conf = strings.Replace(conf, old, now, 1)
 	}
+	users, err := os.ReadFile(filepath.Join(string(accounts), "accounts.conf"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "accounts.conf"), users, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := &natsProcess{t: t, conf: filepath.Join(dir, "nats.conf"), addr: addr}
-	if err := os.WriteFile(p.conf, []byte(conf+more), 0o600); err != nil {
+	if err := os.WriteFile(p.conf, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -87,48 +146,6 @@ func (p *natsProcess) start() {
 func (p *natsProcess) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
-}
-
-// user is the address with a user of the configuration in it.
-func (p *natsProcess) user(name, password string) string {
-	return "nats://" + name + ":" + password + "@" + p.addr
-}
-
-// dial connects as that user.
-func (p *natsProcess) dial(t *testing.T, name, password string) *nats.Conn {
-	t.Helper()
-	nc, err := nats.Connect(p.user(name, password), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
-}
-
-// makeWindow makes the readers' stream as docs/nats.md tells the operator to.
-func (p *natsProcess) makeWindow(t *testing.T, replicas string) {
-	t.Helper()
-	config := strings.Replace(docBlock(t, "json", `"mirror"`), `"num_replicas": 1`, `"num_replicas": `+replicas, 1)
-	nc := p.dial(t, "keeper", "CHANGE-3")
-	var why string
-	rig.Eventually(t, 2*rig.Soon, "the readers' window", func() bool {
-		m, err := nc.Request("$JS.API.STREAM.CREATE.HOOK_EVENTS", []byte(config), rig.Soon)
-		if err != nil {
-			why = err.Error()
-			return false
-		}
-		var answer struct {
-			Error *jetstream.APIError `json:"error"`
-		}
-		if err := json.Unmarshal(m.Data, &answer); err != nil {
-			t.Fatal(err)
-		}
-		if answer.Error != nil && answer.Error.Error() != why {
-			why = answer.Error.Error()
-			t.Logf("make the window: %s", why)
-		}
-		return answer.Error == nil
-	})
 }
 
 // strangerInfo is what somebody writes down for a program that reads as the user reader.
@@ -176,15 +193,17 @@ func TestRealNATSServer(t *testing.T) {
 	t.Parallel()
 	const agents, hooks = 8, 30
 	reader := buildDocProgram(t)
-	nats := newNATS(t, rig.FreePort(t), "")
-	d := rig.Serve(t, "--nats-url", nats.user("assent", "CHANGE-1"), "--record-url", nats.user("record", "CHANGE-2"))
-	nats.makeWindow(t, "1")
-	info := strangerInfo(t, nats.user("reader", "CHANGE-4"))
+	addr := rig.FreePort(t)
+	accounts := newAccounts(t, addr)
+	nats := newNATS(t, addr, accounts, "")
+	d := rig.Serve(t, "--nats-url", accounts.file("assent"), "--record-url", accounts.file("record"))
+	accounts.makeWindows(t, "1")
+	info := strangerInfo(t, accounts.urls(t, "reader"))
 	coop := stranger(t, reader, info, "coop-1")
 	waiting := d.Hook(rig.Bash("w", "echo waiting"))
 	r := d.WaitPending(1)[0]
 	coop.Await(1)
-	own := ownReaders(t, d, nats.user("reader", "CHANGE-4"))
+	own := ownReaders(t, d, accounts.urls(t, "reader"))
 	for _, l := range own {
 		l.Await(1)
 	}
@@ -209,7 +228,7 @@ func TestRealNATSServer(t *testing.T) {
 		readEach(t, l, len(got))
 	}
 
-	mayOnlyRead(t, d, nats.dial(t, "reader", "CHANGE-4"), "HOOK_EVENTS", len(got))
+	mayOnlyRead(t, d, accounts.dial(t, "reader"), "HOOK_EVENTS", len(got))
 	d.Allow(d.WaitPending(1)[0])
 	if out := waiting.Wait(); out != rig.Allowed {
 		t.Errorf("the waiting hook got %q", out)
@@ -226,20 +245,17 @@ func TestNATSCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var routes, urls, readers []string
-	for _, port := range ports[:nodes] {
-		routes = append(routes, freeport.Address(port))
+	var routes, addresses []string
+	for i, port := range ports[:nodes] {
+		routes, addresses = append(routes, freeport.Address(port)), append(addresses, freeport.Address(ports[nodes+i]))
 	}
+	accounts := newAccounts(t, addresses...)
 	servers := map[string]*natsProcess{}
-	var first *natsProcess
 	for i, route := range routes {
 		name := fmt.Sprintf("n%d", i)
-		p := newNATS(t, freeport.Address(ports[nodes+i]), fmt.Sprintf("server_name: %s\ncluster { name: c, listen: %q, routes: [ nats://%s ] }\n", name, route, strings.Join(routes, ", nats://")))
-		servers[name], first = p, p
-		urls, readers = append(urls, p.user("assent", "CHANGE-1")), append(readers, p.user("reader", "CHANGE-4"))
+		servers[name] = newNATS(t, addresses[i], accounts, fmt.Sprintf("server_name: %s\ncluster { name: c, listen: %q, routes: [ nats://%s ] }", name, route, strings.Join(routes, ", nats://")))
 	}
-	records := strings.NewReplacer("assent:CHANGE-1", "record:CHANGE-2").Replace(strings.Join(urls, ","))
-	admin, err := jetstream.New(first.dial(t, "assent", "CHANGE-1"))
+	admin, err := jetstream.New(accounts.dial(t, "assent"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,10 +263,10 @@ func TestNATSCluster(t *testing.T) {
 		_, err := admin.AccountInfo(t.Context())
 		return err == nil
 	})
-	d := rig.Serve(t, "--nats-url", strings.Join(urls, ","), "--record-url", records, "--nats-replicas", fmt.Sprint(nodes))
-	first.makeWindow(t, fmt.Sprint(nodes))
-	coop := stranger(t, reader, strangerInfo(t, strings.Join(readers, ",")), "coop-1")
-	own := ownReaders(t, d, strings.Join(readers, ","))
+	d := rig.Serve(t, "--nats-url", accounts.file("assent"), "--record-url", accounts.file("record"), "--nats-replicas", fmt.Sprint(nodes))
+	accounts.makeWindows(t, fmt.Sprint(nodes))
+	coop := stranger(t, reader, strangerInfo(t, accounts.urls(t, "reader")), "coop-1")
+	own := ownReaders(t, d, accounts.urls(t, "reader"))
 
 	leader := func() string {
 		st, err := admin.Stream(t.Context(), "EVENTS")

@@ -157,6 +157,9 @@ func TestATerminalTakesASessionOver(t *testing.T) {
 	t.Parallel()
 	rig.Need(t, "tmux")
 	h := newHost(t)
+	if err := h.Config.Prepare(); err != nil {
+		t.Fatal(err)
+	}
 	h.serve()
 	session := uuid.NewString()
 	first := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{h.Touch("made")}), nil)

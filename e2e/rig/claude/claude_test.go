@@ -14,7 +14,7 @@ import (
 
 func TestPrepareRegistersTheHookInExecForm(t *testing.T) {
 	c := Config{Dir: t.TempDir(), Hook: "/opt/assent-hook", HookArgs: []string{"--socket", "/run/s"}}
-	if err := c.prepare(); err != nil {
+	if err := c.Prepare(); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(c.settings())
@@ -74,7 +74,7 @@ func TestEnvironmentIsCleanAndStaysOnTheMachine(t *testing.T) {
 
 func TestOwnSettingsAreLeftToTheClient(t *testing.T) {
 	c := Config{Dir: t.TempDir(), Own: true}
-	if err := c.prepare(); err != nil {
+	if err := c.Prepare(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(c.settings()); err == nil {

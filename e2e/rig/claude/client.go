@@ -87,8 +87,9 @@ func Loopback(modelURL string) []string {
 	}
 }
 
-// prepare writes the home, the working directory and the settings of a run.
-func (c Config) prepare() error {
+// Prepare writes the home, the working directory and the settings of a run; Open and Headless do so themselves. A client that
+// runs in this home before has to find them: it writes what it knows over what others wrote.
+func (c Config) Prepare() error {
 	for _, d := range []string{c.Work(), filepath.Join(c.Home(), ".claude")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return fmt.Errorf("prepare the client's run: %w", err)

@@ -36,7 +36,7 @@ type Result struct {
 // Headless starts `claude -p` with a prompt. It ends when ctx does, at the latest; the caller
 // must Close it.
 func Headless(ctx context.Context, c Config, prompt string) (*Run, error) {
-	if err := c.prepare(); err != nil {
+	if err := c.Prepare(); err != nil {
 		return nil, err
 	}
 	r := &Run{ended: make(chan struct{})}

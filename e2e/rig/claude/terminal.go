@@ -28,7 +28,7 @@ type Terminal struct {
 
 // Open starts an interactive client and waits until it takes input. The caller must Close it.
 func Open(ctx context.Context, c Config) (*Terminal, error) {
-	if err := c.prepare(); err != nil {
+	if err := c.Prepare(); err != nil {
 		return nil, err
 	}
 	term, err := terminal.Open(ctx, terminal.Config{
