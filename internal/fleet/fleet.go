@@ -130,6 +130,9 @@ type entry struct {
 	// the transcript could not be read then.
 	lookAt time.Time
 	blind  bool
+	// begun says that the stream has brought its prompt: an end of a turn that follows there is its end, whatever the
+	// clock said when its start was recorded.
+	begun bool
 	// answered says that a Stop hook of this broker was answered with it, in the turn that runs.
 	answered bool
 	// turnOver is when a turn ended, after it was handed over, that should have brought its receipt.

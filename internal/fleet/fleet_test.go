@@ -710,9 +710,13 @@ func TestReceiptOnTheStream(t *testing.T) {
 func TestEndOfTurnInTheSpool(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.inbox(true)
+		spooled, at := true, time.Time{}
 		seen := func(kind, members string) {
 			raw := `{"session_id":"s","hook_event_name":"` + kind + `"` + members + `}`
-			e := &hook.Event{Type: kind, Agent: "claude", Submitter: self, Spooled: true, Time: time.Now(), Raw: []byte(raw)}
+			e := &hook.Event{Type: kind, Agent: "claude", Submitter: self, Spooled: spooled, Time: time.Now(), Raw: []byte(raw)}
+			if !at.IsZero() {
+				e.Time = at
+			}
 			p, err := claude.Agent{}.Decode(kind, e.Raw)
 			if err != nil {
 				t.Fatal(err)
@@ -733,6 +737,20 @@ func TestEndOfTurnInTheSpool(t *testing.T) {
 		time.Sleep(time.Second)
 		seen("Stop", "")
 		r.wants("m2", sent, taken, started, ended)
+
+		// A broker that stored the end of the turn, and was killed before it recorded what follows.
+		spooled = false
+		time.Sleep(apart)
+		r.send("m3", "z")
+		at = time.Now()
+		time.Sleep(time.Second)
+		r.prompt(r.handed()[2])
+		r.wants("m3", sent, taken, started)
+		seen("Stop", "") // of the turn before, by its time
+		r.wants("m3", sent, taken, started)
+		seen("UserPromptSubmit", fmt.Sprintf(`,"prompt":%q`, r.handed()[2]))
+		seen("Stop", "") // behind the prompt in the stream, though the start was recorded late
+		r.wants("m3", sent, taken, started, ended)
 	})
 }
 

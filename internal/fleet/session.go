@@ -127,10 +127,11 @@ func (s *Store) TurnOver(e *hook.Event, session string) (queued, reachable bool)
 	return false, hosted || s.cfg.Inbox != nil && e.Submitter == s.cfg.Self && e.Agent == (claude.Agent{}).Name()
 }
 
-// Seen takes an event as the stream brings it, perhaps again. It finds the receipts that no hook brought to Event:
-// those that waited in a spool, and those of before a restart. A turn whose end waited in the spool ends with it, too.
+// Seen takes an event as the stream brings it, perhaps again. It finds the receipts and ends of turns that no hook
+// brought to Event, as they waited in a spool, or of which the broker was killed that had stored them, before it had
+// recorded what follows.
 func (s *Store) Seen(e *hook.Event, p *hook.Payload, detail func() hook.Detail) {
-	over := e.Spooled && (e.Type == hook.EventStop || e.Type == hook.EventStopFailure)
+	over := e.Type == hook.EventStop || e.Type == hook.EventStopFailure
 	if e.Type != hook.EventUserPromptSubmit && !over || e.Emitted || p.AgentID != "" || e.Agent != (claude.Agent{}).Name() {
 		return
 	}
@@ -138,19 +139,24 @@ func (s *Store) Seen(e *hook.Event, p *hook.Payload, detail func() hook.Detail) 
 	defer s.mu.Unlock()
 	for _, o := range s.outstandingLocked(p.SessionID) {
 		if over {
-			began := o.m.State == hook.MessageStarted && e.Time.After(o.m.Steps[len(o.m.Steps)-1].At) || !o.seen.IsZero() && o.awaits()
+			began := o.m.State == hook.MessageStarted && (o.begun || e.Time.After(o.m.Steps[len(o.m.Steps)-1].At)) || !o.seen.IsZero() && o.awaits()
 			if o.m.Submitter == e.Submitter && o.due == "" && began {
 				o.due = hook.MessageEnded
 				s.wakeUp()
 			}
 			continue
 		}
-		if o.m.Submitter == e.Submitter && o.awaits() && o.seen.IsZero() {
-			if known, _ := o.isPrompt(detail().Prompt); known {
-				o.seen = time.Now()
-				s.wakeUp()
-				return
-			}
+		began := o.m.State == hook.MessageStarted && o.m.Way == hook.WayInbox && !o.begun
+		if o.m.Submitter != e.Submitter || !began && (!o.awaits() || !o.seen.IsZero()) {
+			continue
+		}
+		if known, _ := o.isPrompt(detail().Prompt); known && began {
+			o.begun = true
+			return
+		} else if known {
+			o.seen = time.Now()
+			s.wakeUp()
+			return
 		}
 	}
 }
