@@ -14,7 +14,7 @@ var gitLeavesFiles = map[string]bool{ // read-only
 	"cherry": true, "clone": true, "commit": true, "commit-tree": true, "config": true, "count-objects": true, "describe": true, "diff": true, "diff-files": true,
 	"diff-index": true, "diff-tree": true, "fetch": true, "for-each-ref": true, "fsck": true, "gc": true, "grep": true, "hash-object": true,
 	"help": true, "init": true, "log": true, "ls-files": true, "ls-remote": true, "ls-tree": true, "merge-base": true, "mv": true, "name-rev": true, "notes": true,
-	"push": true, "range-diff": true, "reflog": true, "remote": true, "rev-list": true, "rev-parse": true, "rm": true, "shortlog": true, "show": true,
+	"push": true, "range-diff": true, "reflog": true, "remote": true, "rev-list": true, "rev-parse": true, "shortlog": true, "show": true,
 	"show-ref": true, "status": true, "symbolic-ref": true, "tag": true, "var": true, "verify-commit": true, "verify-tag": true,
 	"version": true, "whatchanged": true, "write-tree": true,
 }
@@ -31,6 +31,10 @@ func gitRewrites(u *shell.Unit) bool {
 		case w.Text == "-C" || w.Text == "-c" || w.Text == "--git-dir" || w.Text == "--work-tree" || w.Text == "--namespace" || w.Text == "--config-env":
 			i++ // its value
 		case strings.HasPrefix(w.Text, "-"):
+		case w.Text == "rm": // git matches patterns by itself, in all directories
+			return slices.ContainsFunc(words[i+1:], func(w shell.Word) bool {
+				return !w.Static || strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, "*?[\\") || strings.HasPrefix(w.Text, "--p")
+			})
 		case w.Text == "stash" || w.Text == "worktree" || w.Text == "submodule":
 			more := words[i+1:]
 			return len(more) == 0 || !more[0].Static || !slices.Contains([]string{"list", "show", "status"}, more[0].Text)

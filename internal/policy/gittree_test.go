@@ -39,6 +39,9 @@ git checkout-index -a -f
 git sparse-checkout set x
 git submodule update
 git bisect start
+git rm '*.md'
+git rm -r ':/'
+git rm ':(glob)**/a.md'
 git someones-alias`},
 		{hook.ActionAllow, `git
 git status
@@ -54,7 +57,10 @@ git worktree list
 git reset
 git reset --soft HEAD~1
 git branch -a
-git rev-parse HEAD`},
+git rev-parse HEAD
+git rm a.txt
+git rm -r src
+git mv a b`},
 	} {
 		for command := range strings.Lines(row.commands) {
 			command = strings.TrimSpace(command)
