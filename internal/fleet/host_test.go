@@ -111,9 +111,11 @@ func TestAHostsWordsAreBounded(t *testing.T) {
 		}
 		problems, err := l.Offer(t.Context(), "here", "1", []api.Agent{
 			{Name: "a", Sessions: session("s", -1)}, {Name: "b", Sessions: session("s", 1e300)}, {Name: "c", Sessions: session("", 1)}, {Name: "d", Sessions: session(strings.Repeat("x", 300), 1)},
+			{Name: "e", Sessions: []api.AgentSession{{SessionID: "s", PR: &api.AgentPR{URL: "javascript:alert(1)"}}}},
+			{Name: "f", Sessions: []api.AgentSession{{SessionID: "s", PR: &api.AgentPR{URL: "https://x/" + strings.Repeat("x", maxPullRequest)}}}},
 			{Name: "good", Sessions: session("s", 1)},
 		})
-		if err != nil || len(problems) != 4 {
+		if err != nil || len(problems) != 6 {
 			t.Errorf("%q, %v", problems, err)
 		}
 		if a, _, err := g.Agent("good"); err != nil || a.Hostname != "here (h2-of-so)" {

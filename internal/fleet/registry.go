@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"assent/internal/api"
 	"assent/internal/store/kvmirror"
@@ -26,7 +27,9 @@ const (
 	maxAgents   = 32  // of a host
 	maxWords    = 200 // bytes of a description, a tag, a version
 	maxPlace    = 4 << 10
-	maxTags     = 16
+	// maxPullRequest bounds the address of one, in bytes.
+	maxPullRequest = 1000
+	maxTags        = 16
 	// maxHostSessions bounds the sessions that an agent says it has.
 	maxHostSessions = 32
 	maxSessionID    = 256
@@ -422,6 +425,9 @@ func checkAgent(a *api.Agent) string {
 		if x.SessionID == "" || len(x.SessionID) > maxSessionID || !(x.CostUSD >= 0 && x.CostUSD <= MaxCost) {
 			return "one of its sessions is none"
 		}
+		if x.PR != nil && !IsPullRequest(x.PR.URL) {
+			return "want an https URL of a pull request"
+		}
 	}
 	if a.Status != api.AgentBusy {
 		a.Status, a.ActiveSessionID = api.AgentIdle, ""
@@ -442,6 +448,11 @@ func checkAgent(a *api.Agent) string {
 		a.Project = &x
 	}
 	return ""
+}
+
+// IsPullRequest says whether what a host calls the address of a pull request may be shown as one.
+func IsPullRequest(url string) bool {
+	return strings.HasPrefix(url, "https://") && len(url) <= maxPullRequest && utf8.ValidString(url)
 }
 
 func clipBytes(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }

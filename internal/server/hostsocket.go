@@ -340,11 +340,11 @@ func (h *hostLink) checkEvent(e *api.AgentEvent) string {
 		return "want a timestamp"
 	case !(e.CostUSD >= 0 && e.CostUSD <= fleet.MaxCost):
 		return "its cost is none"
-	case e.PR != nil && !strings.HasPrefix(e.PR.URL, "https://"):
+	case e.PR != nil && !fleet.IsPullRequest(e.PR.URL):
 		return "want an https URL of a pull request"
 	case len(e.Result) > maxAgentResult || len(e.Message) > maxAgentWords && e.Kind != api.AgentOutput || len(e.Message) > maxAgentResult || len(e.RequestID) > 256:
 		return "a text of it is too long"
-	case e.Error != nil && (len(e.Error.Message) > maxAgentWords || len(e.Error.Code) > 64), e.PR != nil && len(e.PR.URL) > maxAgentWords:
+	case e.Error != nil && (len(e.Error.Message) > maxAgentWords || len(e.Error.Code) > 64):
 		return "a text of it is too long"
 	}
 	switch e.Kind {
