@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -44,9 +45,15 @@ func TestPageOutcome(t *testing.T) {
 	}
 	b.Looks("outcome-completed")
 
-	// What is no https address is no link.
-	h.stands(coder, api.AgentSession{Status: api.AgentIdle, Turn: turn(hook.OutcomeCompleted, "", ""), PR: &api.AgentPR{URL: "javascript:alert(1)", Number: 12}})
-	b.See(card, "javascript:alert(1)")
+	// What is no https address is not shown; the rest of the card is.
+	h.stands(coder, api.AgentSession{Status: api.AgentIdle, CostUSD: 2.5, Turn: turn(hook.OutcomeCompleted, "", ""), PR: &api.AgentPR{URL: "javascript:alert(1)", Number: 12}})
+	b.See(card, rig.Word("lastTurn.costOf", "$2.50", "$5"))
+	if b.Has(card+" a") || strings.Contains(b.Text(card), "javascript") {
+		t.Error("it is shown")
+	}
+	// What no browser can read as an address is text.
+	h.stands(coder, api.AgentSession{Status: api.AgentIdle, Turn: turn(hook.OutcomeCompleted, "", ""), PR: &api.AgentPR{URL: "https://[github.com/12"}})
+	b.See(card, "https://[github.com/12")
 	if b.Has(card + " a") {
 		t.Error("it is a link")
 	}

@@ -425,8 +425,12 @@ func checkAgent(a *api.Agent) string {
 		if x.SessionID == "" || len(x.SessionID) > maxSessionID || !(x.CostUSD >= 0 && x.CostUSD <= MaxCost) {
 			return "one of its sessions is none"
 		}
-		if x.PR != nil && !IsPullRequest(x.PR.URL) {
-			return "want an https URL of a pull request"
+	}
+	// What is no pull request's address is left out: for the sake of a link nobody loses sight of a session.
+	a.Sessions = slices.Clone(a.Sessions)
+	for i := range a.Sessions {
+		if pr := a.Sessions[i].PR; pr != nil && !IsPullRequest(pr.URL) {
+			a.Sessions[i].PR = nil
 		}
 	}
 	if a.Status != api.AgentBusy {
