@@ -513,7 +513,7 @@ func TestHandBack(t *testing.T) {
 			if err := r.b.HandBack(t.Context(), q, hook.ReasonTooLarge); err != nil {
 				t.Fatal(err)
 			}
-			r.wantSteps(q, "asked ended:handed_back/too_large")
+			r.wantSteps(q, "asked/too_large ended:handed_back/too_large")
 		}
 		batch, err := w.Next(t.Context())
 		if err != nil || len(batch.Changes) != 1 || batch.Changes[0].View.Outcome != hook.HandedBack {
@@ -541,20 +541,23 @@ func TestHandBack(t *testing.T) {
 // A broker killed between the two records of a request that was handed back leaves none that
 // could be approved: nobody has seen its input, and its hook has gone.
 func TestHandBackCutOff(t *testing.T) {
-	for _, sole := range []bool{true, false} {
+	for i, reason := range []string{hook.ReasonTooLarge, hook.ReasonPaused, hook.ReasonNobody} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			q := r.request("x", remote)
-			q.Raw, q.ToolInput = nil, nil
+			q.Raw = nil
+			if reason == hook.ReasonTooLarge {
+				q.ToolInput = nil
+			}
 			r.log.Inject(func(rec hook.Record) (f logtest.Fault) {
 				if rec.Step == hook.StepEnded {
 					f.Err = broker.ErrUnavailable
 				}
 				return f
 			})
-			if err := r.b.HandBack(t.Context(), q, hook.ReasonTooLarge); err != nil {
+			if err := r.b.HandBack(t.Context(), q, reason); err != nil {
 				t.Fatal(err)
 			}
-			r.cfg.SingleReplica = sole
+			r.cfg.SingleReplica = i%2 == 0
 			r.kill()
 			r.wantPending()
 			if s := r.refused(q, allow(q)); s.Outcome != hook.HandedBack {
@@ -562,7 +565,7 @@ func TestHandBackCutOff(t *testing.T) {
 			}
 			r.log.Inject(nil)
 			time.Sleep(10 * time.Second) // the next attempt
-			r.wantSteps(q, "asked ended:handed_back/too_large")
+			r.wantSteps(q, "asked/"+reason+" ended:handed_back/"+reason)
 		})
 	}
 }
@@ -585,6 +588,6 @@ func TestHandedBackCannotBeDecided(t *testing.T) {
 		r.refused(q, allow(q))
 		r.log.PauseTail(false)
 		time.Sleep(time.Second)
-		r.wantSteps(q, "asked ended:handed_back/too_large")
+		r.wantSteps(q, "asked/too_large ended:handed_back/too_large")
 	})
 }

@@ -31,7 +31,7 @@ type entry struct {
 	announced bool // the other brokers were told that its hook waits here
 
 	// States of a pending request, beside View.Detached and View.HeldElsewhere.
-	handingBack        bool // too large to be held: an end is about to be recorded
+	handingBack        bool // too large, paused, or nobody there: an end is about to be recorded
 	awaitingRule       bool // a rule is about to answer
 	resumed            bool // found open when this broker started, and its hook is not back yet
 	lapsed             bool // its time was over then by a clock that may have been set; only its hook can tell

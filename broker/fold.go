@@ -15,6 +15,8 @@ type folded struct {
 	heldBy string
 	// clockApart is how far the clock of the broker that asked is from ours, 0 where it is near.
 	clockApart time.Duration
+	// handBack is why the request was to be handed back when it was recorded; "" where it was not, or nobody says so.
+	handBack string
 }
 
 // fold adds rec and reports whether it changed anything. Records that were folded before, that
@@ -33,7 +35,7 @@ func (f *folded) fold(rec hook.Record) bool {
 		}
 		f.Request = *rec.Request
 		f.CreatedAt, f.Deadline, f.clockApart = byOurClock(&rec)
-		f.heldBy = rec.Broker
+		f.heldBy, f.handBack = rec.Broker, rec.Reason
 		f.State = Pending
 		f.AskedSeq = rec.Seq
 	case hook.StepDecided, hook.StepEnded:

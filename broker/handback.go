@@ -8,9 +8,9 @@ import (
 	"assent/internal/hook"
 )
 
-// HandBack records that r was not held, and why (hook.ReasonTooLarge, hook.ReasonPaused): its hook
-// abstains. It is never shown as pending, by which r must come without its payload (Raw). It records both steps, so a request id that is already known with
-// this payload is left as it is.
+// HandBack records that r was not held, and why (hook.ReasonTooLarge, hook.ReasonPaused, hook.ReasonNobody): its
+// hook abstains. It is never shown as pending, by which r must come without its payload (Raw). It records both
+// steps, the reason with each, so a request id that is already known with this payload is left as it is.
 func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) error {
 	if err := complete(&r); err != nil {
 		return err
@@ -38,7 +38,9 @@ func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) er
 	actx, cancel := context.WithTimeout(b.ctx, askTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	seq, err := b.cfg.Log.Append(actx, b.askedRecord(&r), 0)
+	asked := b.askedRecord(&r)
+	asked.Reason = reason
+	seq, err := b.cfg.Log.Append(actx, asked, 0)
 	var f folded
 	if errors.Is(err, ErrConflict) {
 		f, err = b.read(actx, r.ID)
@@ -70,9 +72,12 @@ func (b *Broker) HandBackWaiting(id string, h hook.HandBack, by hook.Approver) (
 }
 
 // handBackReason is why a request was to be handed back whose end was not recorded: its broker was
-// killed before. One that is too large has no input either.
+// killed before. Records of earlier releases do not say; there, one that is too large has no input either.
 func (e *entry) handBackReason() string {
-	if len(e.ToolInput) > 0 {
+	switch {
+	case e.handBack != "":
+		return e.handBack
+	case len(e.ToolInput) > 0:
 		return hook.ReasonPaused
 	}
 	return hook.ReasonTooLarge

@@ -309,7 +309,7 @@ type Record struct {
 	HandBack *HandBack `json:"handBack,omitempty"` // ended, handed back by a person
 	By       *Approver `json:"by,omitempty"`       // decided; ended, handed back by a person
 	Outcome  Outcome   `json:"outcome,omitempty"`  // decided, ended
-	Reason   string    `json:"reason,omitempty"`   // ended
+	Reason   string    `json:"reason,omitempty"`   // ended, confirmed; asked: why it is handed back at once
 	Failure  string    `json:"failure,omitempty"`  // confirmed, overruled: what the tool said when it failed; refused: why
 	// EventSeq is the EVENTS sequence of the event that proved this step: ended by proof,
 	// confirmed, overruled.
