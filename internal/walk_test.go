@@ -15,7 +15,7 @@ import (
 // The packages that the walk of docs/architecture.md comes to.
 var walked = map[string]string{
 	"server": "server", "intake": "intake", "broker": "../broker", "hook": "hook", "claude": "agent/claude", "agents": "agent/agents",
-	"halt": "halt", "contain": "policy/contain", "stream": "store/stream", "files": "policy/files", "grants": "policy/grants",
+	"auth": "auth", "halt": "halt", "contain": "policy/contain", "stream": "store/stream", "files": "policy/files", "grants": "policy/grants",
 }
 
 // functionsOf are the functions that the Go files of a package declare, a method as Type.Method.

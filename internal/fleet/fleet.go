@@ -1,16 +1,18 @@
-// Package fleet hands people's messages to the sessions of their agents.
+// Package fleet hands people's messages to the sessions of their agents (Store), and knows the hosts that
+// start agents, and the agents that they offer (Registry).
 //
-// A message is treated like a decision: signed by the device that sent it, recorded before it is sent,
-// handed over at most once, and its receipt shown. Each message is one key of the KV that replicas share,
-// with all of its steps; a step is a write that fails if another came first. So whatever is killed, a
-// message is never handed over twice, and none is lost without saying so.
+// A message is treated like a decision: signed by the device that sent it, recorded before it is sent, in
+// the agent's context at most once, and its receipt shown. Each message is one key of the KV that replicas
+// share, with all of its steps; a step is a write that fails if another came first. So whatever is killed,
+// no message comes into the context twice, and none is lost without saying so.
 //
-// Two ways lead to a session, tried in this order: its inbox socket, where the session runs as this user
-// on this machine; and the answer to its next Stop hook. Nothing is ever held open for a message, so the
-// terminal is never locked. The session's own UserPromptSubmit hook is the receipt of the first way, and any
-// later event of the turn that of the second.
+// Three ways lead to a session: of an agent of a host, the host's WebSocket; of any other, tried in this
+// order, its inbox socket, where the session runs as this user on this machine, and the answer to its next
+// Stop hook. Nothing is ever held open for a message, so the
+// terminal is never locked. The session's own UserPromptSubmit hook is the receipt of the inbox, and any
+// later event of the turn that of the Stop hook.
 //
-// A receipt of the first way that does not come is never guessed at: the session's transcript says whether it
+// A receipt from an inbox that does not come is never guessed at: the session's transcript says whether it
 // took the text. What it took is waited for, what it did not take is handed over again. "lost" is a message of which
 // that was tried in vain, or whose queue ended.
 //

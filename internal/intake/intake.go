@@ -5,6 +5,7 @@
 // between stands in files named after the steps:
 //
 //	read.go       what the payload says, and whether it asks for anything
+//	gate.go       a call about which the agent asks nobody: do the rules deny it, or want it asked?
 //	publish.go    the event becomes durable
 //	toolcall.go   which tool call is it about?
 //	request.go    the request that approvers will see

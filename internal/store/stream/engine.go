@@ -89,6 +89,10 @@ func newEngine(kind engineKind, logf func(string, ...any)) *engine {
 	return e
 }
 
+// inProcess is how long a connection to the embedded server may take to be made. Nothing is lost on the way there, so
+// only a busy machine makes it slow, and that is no reason for a broker not to start; the library waits for 2 s.
+const inProcess = 15 * time.Second
+
 // startEngine starts an embedded server on dir and connects to it.
 func startEngine(ctx context.Context, kind engineKind, dir string, reserve int64, logf func(string, ...any)) (*engine, error) {
 	e := newEngine(kind, logf)
@@ -105,7 +109,7 @@ func startEngine(ctx context.Context, kind engineKind, dir string, reserve int64
 		e.stop()
 		return nil, err
 	}
-	if err := e.connect("", nats.InProcessServer(e), nats.Token(e.keys.core),
+	if err := e.connect("", nats.InProcessServer(e), nats.Token(e.keys.core), nats.Timeout(inProcess),
 		nats.ReconnectWait(5*time.Millisecond), nats.ReconnectJitter(0, 0)); err != nil {
 		e.stop()
 		return nil, err
@@ -379,7 +383,7 @@ func (e *engine) mirrorJS() (js jetstream.JetStream, done func(), err error) {
 	if e.dir == "" {
 		return e.js, func() {}, nil
 	}
-	nc, err := nats.Connect("", nats.InProcessServer(e), nats.Token(e.keys.mirror))
+	nc, err := nats.Connect("", nats.InProcessServer(e), nats.Token(e.keys.mirror), nats.Timeout(inProcess))
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to make the mirror: %w", err)
 	}
