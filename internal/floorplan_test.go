@@ -133,7 +133,7 @@ var plan = []struct {
 
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
-	{"internal/audit", "internal/api internal/auth internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
+	{"internal/audit", "internal/agent/claude/describe internal/api internal/auth internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
 
 	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},

@@ -166,7 +166,12 @@ changed, left out or put in, that each device's signature fits, and that it is t
 kept elsewhere. FILE - is the standard input. --key is a key, or a file of keys, one a line; --kept a file of
 checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
 		Example: "  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
-		Args:    cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("want the file that assent audit export or prove wrote, and --key with the broker's public key")
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(keys) == 0 {
 				return usagef("name the broker's public key with --key: assent audit checkpoint --key shows it there")

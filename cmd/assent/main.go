@@ -141,10 +141,12 @@ client always exits with 0.`,
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
 			c.GroupID = g.title
+			c.SuggestionsMinimumDistance = 2
 			argsAreUsage(c)
 			root.AddCommand(c)
 		}
 	}
+	root.SuggestionsMinimumDistance = 2
 	a.mendHelp(root)
 	a.completeWords(root)
 	return root

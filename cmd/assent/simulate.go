@@ -176,9 +176,13 @@ func (a *app) announceSample(ctx context.Context, kind, id string) {
 		return
 	}
 	a.keepShown(a.err, r)
+	allow := ""
+	if kind == "question" {
+		allow = " --answer SQLite"
+	}
 	what := fmt.Sprintf("A sample %s request waits, number %d (%s): %s", kind, r.Number, terminal.RiskOf(r), terminal.Sentence(r))
-	fmt.Fprintf(a.err, "%s\nAnswer it on the page, in %[3]s watch, or with:\n  %[3]s allow %[2]d\n  %[3]s deny %[2]d -m WORDS\nBy its whole id:\n  %[3]s allow %[4]s\n",
-		strings.Join(terminal.Wrap(what, columns(a.err), 2), "\n"), r.Number, typed(), id)
+	fmt.Fprintf(a.err, "%s\nAnswer it on the page, in %[3]s watch, or with:\n  %[3]s allow %[2]d%[5]s\n  %[3]s deny %[2]d -m WORDS\nBy its whole id:\n  %[3]s allow %[4]s%[5]s\n",
+		strings.Join(terminal.Wrap(what, columns(a.err), 2), "\n"), r.Number, typed(), id, allow)
 }
 
 // sampleRequest is the sample as the broker has it; nil where it cannot be seen, for a token that

@@ -66,6 +66,10 @@ func TestPageFillsInAForm(t *testing.T) {
 	b.See(rig.Open+" [data-ui=form]", "Shown in the log")
 	b.See(rig.Open+" [data-ui=form] pre", "a⟦U+202E⟧b") // nothing is proposed that cannot be seen
 	b.See(rig.Open+" [data-ui=form]", "sends eu")       // beside a title that says something else
+	if row, field := b.Box("[data-ui=entry]"), b.Box("[data-ui=entry] :is(input, textarea)"); field.Width < 0.9*row.Width {
+		t.Errorf("a field is %.0f wide in a row of %.0f", field.Width, row.Width)
+	}
+	b.Looks("form")
 	b.Accessible("form")
 	b.Decide("[data-action=deny]", "Declined") // a form is not held for long, and this may have taken long
 	if out := h.Wait(); out != declined {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/agent/claude/describe"
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
@@ -46,7 +47,10 @@ func RowOf(q *api.Request, records []api.Record) Row {
 		Request: q.ID, Asked: q.CreatedAt.UTC(), Settled: q.SettledAt.UTC(), Outcome: q.Outcome, Reason: q.Reason, Agent: q.Agent, Session: q.SessionID,
 		Directory: q.CWD, Tool: q.ToolName, InputSHA256: q.InputSHA256, Contained: q.Contained != "", Delivery: q.Delivery,
 	}
-	r.Edited = !r.Contained && len(q.Response.UpdatedInput()) > 0
+	if in := q.Response.UpdatedInput(); !r.Contained && len(in) > 0 {
+		changed := describe.Edited(q.ToolName, q.ToolInput, in)
+		r.Edited = changed != nil && len(changed.Changes) > 0 // answers to a question are no edit
+	}
 	if q.Effects != nil {
 		r.Risk = q.Risk
 	}

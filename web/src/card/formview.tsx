@@ -64,7 +64,7 @@ function Row({ id, part, entry: e, twice, value, disabled, set }: RowProps) {
   if (!choice) {
     const whole = closely(value, e);
     return (
-      <div class="entry" data-ui="entry" data-part={part}>
+      <div class="answer-row" data-ui="entry" data-part={part}>
         <label for={id}>{head}</label>
         {about}
         <Box id={id} entry={e} value={typeof value === "string" ? value : ""} disabled={disabled} set={set} />

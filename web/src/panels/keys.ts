@@ -75,7 +75,7 @@ function run(action: Action): boolean {
   }
 }
 
-const row = ".queue .one:not(.over)"; // of Many at once
+const row = ".queue .many-row:not(.over)"; // of Many at once
 const card = ".detail .card";
 
 function current(): HTMLElement | null {

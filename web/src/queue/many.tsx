@@ -225,7 +225,7 @@ function Exactly({ items, chosen, opened, pick, open, alone, setAlone }: Exactly
   }
   const whole = opened && all.every((p) => !p.long || opened.has(p.name)) ? "yes" : text.whole ? "line" : undefined;
   return (
-    <li class={`one${chosen ? " chosen" : ""}${opened ? " opened" : ""}${free.length > 0 ? "" : " over"}`} data-ui="row" data-risk={r.risk ?? "attention"} data-state={free.length > 0 ? undefined : "over"} data-whole={whole} data-request={id}>
+    <li class={`many-row${chosen ? " chosen" : ""}${opened ? " opened" : ""}${free.length > 0 ? "" : " over"}`} data-ui="row" data-risk={r.risk ?? "attention"} data-state={free.length > 0 ? undefined : "over"} data-whole={whole} data-request={id}>
       <div class="line">
         {free.some(choosable) ? (
           <label class="pick">
@@ -358,7 +358,7 @@ function Bar({ at, chosen, groups, read: rows, choose, open, said, say }: BarPro
   const own = blocks.filter((b) => b === "own").length;
   const toUnread = (id: string) => {
     if (read.get(id) === "line") open(id); // the line alone is not enough
-    requestAnimationFrame(() => document.querySelector(`.one[data-request="${CSS.escape(id)}"]`)?.scrollIntoView({ block: "center" }));
+    requestAnimationFrame(() => document.querySelector(`.many-row[data-request="${CSS.escape(id)}"]`)?.scrollIntoView({ block: "center" }));
   };
   const offline = link.value !== "live";
   const dangers = groups.flatMap((g) => g.rows.flat()).filter((i) => canAnswer(i) && !choosable(i)).length;
