@@ -134,7 +134,7 @@ client always exits with 0.`,
 		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.handBackCmd(), a.watchCmd(), a.stopCmd(), a.pauseCmd(), a.traceCmd(), a.auditCmd(), a.proposalsCmd(), a.grantsCmd()}},
 		{"Rules:", []*cobra.Command{a.rulesCmd(), a.effectsCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.sayCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
-		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.updateCmd(), a.repairCmd(), a.relayCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.agentCmd(), a.noticesCmd()}},
+		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.updateCmd(), a.repairCmd(), a.relayCmd(), a.approverCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.agentCmd(), a.noticesCmd()}},
 		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.natsAccountsCmd(), a.healthCmd(), a.hookCmd(), a.containCmd(), a.mcpCmd(), a.acpCmd(), a.ciCmd(), a.tortureCmd()}},
 		{aboutGroup, []*cobra.Command{a.versionCmd(), a.completionCmd(), a.manCmd()}},
 	} {

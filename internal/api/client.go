@@ -60,6 +60,13 @@ func NewClient(cfg ClientConfig) *Client {
 	}
 }
 
+// With returns a Client for the same broker that sends another bearer. The two share their connections.
+func (c *Client) With(token string) *Client {
+	other := *c
+	other.cfg.Token = token
+	return &other
+}
+
 // UnreachableError says that no broker answered.
 type UnreachableError struct {
 	URL string
