@@ -102,7 +102,7 @@ func (a *app) torture(cmd *cobra.Command, o torture.Options, nemesis string) (er
 
 func (a *app) printTorture(res *torture.Result) {
 	fmt.Fprintf(a.out, "seed %d, %d broker(s), %d nats-server(s), %.0f s; done: %v\n", res.Seed, res.Brokers, res.NATS, res.Seconds, res.Strikes)
-	fmt.Fprintf(a.out, "requests   %d: %d answered, %d out of time, %d hung up, %d handed back\n", res.Requests, res.Answered, res.Expired, res.Hangups, res.Unanswered)
+	fmt.Fprintf(a.out, "requests   %d: %d answered, %d out of time, %d hung up, %d handed back (%d by one broker's socket)\n", res.Requests, res.Answered, res.Expired, res.Hangups, res.Unanswered, res.OneBroker)
 	fmt.Fprintf(a.out, "decisions  %d: %d won, %d lost, %d unknown; %d requests not checked for want of time\n", res.Decisions, res.Won, res.Lost, res.Unknown, res.Unchecked)
 	fmt.Fprintf(a.out, "events     %d\n", res.Events)
 	for _, v := range res.Violations {

@@ -18,6 +18,7 @@ func cluster(t *testing.T, dir string, port int) *server.Server {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
+		JetStreamMaxStore: 64 << 30, // not what the disk has: streams reserve their bound
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,9 @@ func (r *run) judgeHook(q *asked, final waiting, known bool, res *Result) {
 		res.Expired++
 	case !a.Answered:
 		res.Unanswered++
+		if q.socket {
+			res.OneBroker++
+		}
 		r.h.note("request %s was handed back: %s", q.id, a.Why)
 	default:
 		res.Answered++
@@ -184,16 +187,21 @@ func tell(list []decision) string {
 	return strings.Join(words, ", ")
 }
 
+// settleTime is how long after the last hook's answer a request may still wait: a broker that was started again
+// gives hooks 30 s to come back to it.
+const settleTime = 45 * time.Second
+
 // finals are the requests as all brokers have them. Those that do not agree within a while are a violation.
 func (r *run) finals(ctx context.Context) map[string]waiting {
 	var mu sync.Mutex
 	finals := map[string]waiting{}
 	ids := make(chan *asked)
+	end := time.Now().Add(settleTime)
 	var workers sync.WaitGroup
 	for range 4 {
 		workers.Go(func() {
 			for q := range ids {
-				if final, ok := r.final(ctx, q.id); ok {
+				if final, ok := r.final(ctx, q.id, end); ok {
 					mu.Lock()
 					finals[q.id] = final
 					mu.Unlock()
@@ -209,9 +217,9 @@ func (r *run) finals(ctx context.Context) map[string]waiting {
 	return finals
 }
 
-// final is one request as every broker has it; not ok if none has it.
-func (r *run) final(ctx context.Context, id string) (final waiting, ok bool) {
-	for end := time.Now().Add(20 * time.Second); ; {
+// final is one request as every broker has it at the end; not ok if none has it.
+func (r *run) final(ctx context.Context, id string, end time.Time) (final waiting, ok bool) {
+	for {
 		var seen []string
 		have := 0
 		for _, b := range r.w.brokers {

@@ -14,6 +14,7 @@ type link struct {
 	target   string
 	listener net.Listener
 	whole    atomic.Bool
+	slow     atomic.Int64 // nanoseconds that each piece takes
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool // guarded by mu; both ends of each; true: it lived through a cut
@@ -80,6 +81,7 @@ func (l *link) pass(to, from net.Conn) {
 		for !l.whole.Load() {
 			time.Sleep(20 * time.Millisecond)
 		}
+		time.Sleep(time.Duration(l.slow.Load()))
 		if _, err := to.Write(b[:n]); err != nil {
 			return
 		}

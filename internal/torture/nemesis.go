@@ -19,21 +19,33 @@ const (
 	stopNATS   = "stop-nats"
 	stepDown   = "step-down" // the leader of the record is asked to let another lead
 	partition  = "partition" // one process, or one pair, is cut off from the others
+	slowLink   = "slow-link" // what one process says to another, and hears, takes a while
+	slowDisk   = "slow-disk" // each fsync of one process that keeps the record takes a while
+	fullDisk   = "full-disk" // one of them has no space left
+	clock      = "clock"     // the wall clock of one process jumps, and stays there
 )
 
 // Nemeses are all of them.
-var Nemeses = []string{killBroker, stopBroker, rolling, killNATS, stopNATS, stepDown, partition} // read-only
+var Nemeses = []string{killBroker, stopBroker, rolling, killNATS, stopNATS, stepDown, partition, slowLink, slowDisk, fullDisk, clock} // read-only
 
 // possible are those that there are something for.
 func (o *Options) possible() (names []string) {
 	for _, name := range Nemeses {
 		switch name {
-		case killNATS, stopNATS, partition:
+		case killNATS, stopNATS, partition, slowLink:
 			if o.NATS == 0 {
 				continue
 			}
 		case stepDown:
 			if o.NATS < 3 {
+				continue
+			}
+		case slowDisk, fullDisk:
+			if !canHaveDisks() {
+				continue
+			}
+		case clock:
+			if !canSetClocks {
 				continue
 			}
 		}
@@ -48,6 +60,7 @@ type strike struct {
 	kind  string
 	at    int           // which process, or link
 	lasts time.Duration // until it is mended
+	early bool          // the next one does not wait until all serve again
 }
 
 // schedule is what is done, from the seed alone: as much as fills the time.
@@ -58,6 +71,7 @@ func schedule(o *Options, random *rand.Rand) (strikes []strike) {
 			kind:  o.Nemesis[random.IntN(len(o.Nemesis))],
 			at:    random.IntN(1 << 16),
 			lasts: 500*time.Millisecond + time.Duration(random.Int64N(int64(7*time.Second))),
+			early: random.IntN(4) == 0,
 		}
 		total += s.after + s.lasts
 		strikes = append(strikes, s)
@@ -75,12 +89,20 @@ func (r *run) nemesis(ctx context.Context, counts map[string]int) {
 		counts[s.kind]++
 		r.h.note("%s %d for %v", s.kind, s.at, s.lasts.Round(time.Millisecond))
 		r.strike(ctx, s)
+		if !s.early { // else a slow machine would do nothing but start
+			_ = r.w.serve(ctx, serveTime) // the next strike comes all the same
+		}
 	}
 }
 
+// serveTime bounds how long a strike waits until what the one before it broke serves again.
+const serveTime = 30 * time.Second
+
+// pick is the one of a list that a strike is for.
+func pick[T any](list []T, s strike) T { return list[s.at%len(list)] }
+
 func (r *run) strike(ctx context.Context, s strike) {
 	w := r.w
-	pick := func(list []*process) *process { return list[s.at%len(list)] }
 	hold := func(p *process, begin, end syscall.Signal) {
 		p.signal(begin)
 		pause(ctx, s.lasts)
@@ -91,13 +113,13 @@ func (r *run) strike(ctx context.Context, s strike) {
 	}
 	switch s.kind {
 	case killBroker:
-		hold(pick(w.brokers), syscall.SIGKILL, 0)
+		hold(pick(w.brokers, s), syscall.SIGKILL, 0)
 	case stopBroker:
-		hold(pick(w.brokers), syscall.SIGSTOP, syscall.SIGCONT)
+		hold(pick(w.brokers, s), syscall.SIGSTOP, syscall.SIGCONT)
 	case killNATS:
-		hold(pick(w.nodes), syscall.SIGKILL, 0)
+		hold(pick(w.nodes, s), syscall.SIGKILL, 0)
 	case stopNATS:
-		hold(pick(w.nodes), syscall.SIGSTOP, syscall.SIGCONT)
+		hold(pick(w.nodes, s), syscall.SIGSTOP, syscall.SIGCONT)
 	case rolling:
 		for _, b := range w.brokers {
 			b.signal(syscall.SIGTERM)
@@ -107,8 +129,32 @@ func (r *run) strike(ctx context.Context, s strike) {
 			}
 		}
 	case stepDown:
-		if err := askToStepDown(pick(w.nodes).url); err != nil {
+		if err := askToStepDown(pick(w.nodes, s).url); err != nil {
 			r.h.note("step-down: %v", err)
+		}
+	case slowLink:
+		l := pick(w.links, s)
+		l.slow.Store(int64(10*time.Millisecond + time.Duration(s.at%290)*time.Millisecond))
+		pause(ctx, s.lasts)
+		l.slow.Store(0)
+	case slowDisk:
+		if err := pick(w.disked(), s).disk.slow(ctx, 50*time.Millisecond+time.Duration(s.at%1150)*time.Millisecond, s.lasts); err != nil {
+			r.h.violate("the nemesis: %v", err)
+		}
+	case fullDisk:
+		p := pick(w.disked(), s)
+		if err := p.disk.fill(); err != nil {
+			r.h.violate("the nemesis: %v", err)
+		}
+		pause(ctx, s.lasts)
+		p.disk.heal()
+		if w.o.NATS > 0 { // a nats-server that had no space writes again when it is started again
+			p.signal(syscall.SIGTERM)
+			_ = p.start() // recover looks
+		}
+	case clock:
+		if err := pick(w.all(), s).setClock(int64(s.at%1201) - 600); err != nil {
+			r.h.violate("the nemesis: %v", err)
 		}
 	case partition:
 		cut := r.cut(s.at)
@@ -123,7 +169,7 @@ func (r *run) strike(ctx context.Context, s strike) {
 func (r *run) cut(at int) (cut []*link) {
 	names := map[string]bool{}
 	if at%2 == 0 {
-		all := append(append([]*process{}, r.w.nodes...), r.w.brokers...)
+		all := r.w.all()
 		names[all[at/2%len(all)].name] = true
 	} else {
 		l := r.w.links[at/2%len(r.w.links)]

@@ -58,6 +58,7 @@ type Result struct {
 	Expired    int            `json:"expired"`    // whose own time was over
 	Hangups    int            `json:"hangups"`    // that went away themselves
 	Unanswered int            `json:"unanswered"` // that were handed back without one of those
+	OneBroker  int            `json:"oneBroker"`  // of these, who knew one broker only, by its socket
 	Decisions  int            `json:"decisions"`
 	Won        int            `json:"won"`
 	Lost       int            `json:"lost"`

@@ -20,14 +20,15 @@ func TestCheck(t *testing.T) {
 	for _, o := range []Options{
 		{Brokers: 2, NATS: 3, For: time.Minute}, {Brokers: 3, NATS: 2, For: time.Minute}, {Brokers: 3, NATS: 0, For: time.Minute},
 		{Brokers: 1, NATS: 1, For: time.Millisecond}, {Brokers: 1, NATS: 1, For: time.Minute, Nemesis: []string{"rust"}},
-		{Brokers: 1, NATS: 0, For: time.Minute, Nemesis: []string{partition}}, {Brokers: 3, NATS: 1, For: time.Minute, Nemesis: []string{stepDown}},
+		{Brokers: 1, NATS: 0, For: time.Minute, Nemesis: []string{partition}}, {Brokers: 1, NATS: 0, For: time.Minute, Nemesis: []string{slowLink}},
+		{Brokers: 3, NATS: 1, For: time.Minute, Nemesis: []string{stepDown}},
 	} {
 		if err := o.Check(); err == nil {
 			t.Errorf("%+v is taken", o)
 		}
 	}
 	o := Options{Brokers: 3, NATS: 3, For: time.Minute}
-	if err := o.Check(); err != nil || !reflect.DeepEqual(o.Nemesis, Nemeses) {
+	if err := o.Check(); err != nil || !reflect.DeepEqual(o.Nemesis, o.possible()) {
 		t.Errorf("%v, %v", o.Nemesis, err)
 	}
 }

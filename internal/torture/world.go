@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +28,7 @@ type world struct {
 	nodes   []*process
 	brokers []*process
 	links   []*link
+	disks   []*disk
 }
 
 // process is a program that can be killed and started again.
@@ -38,9 +40,14 @@ type process struct {
 	url  string // of a broker: its API; of a node: where clients reach it directly
 	dir  string // of a broker: its state
 
-	mu  sync.Mutex
-	cmd *exec.Cmd // guarded by mu; nil while it does not run
-	end chan struct{}
+	disk *disk // its own; nil if it has none
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd // guarded by mu, as all below; nil while it does not run
+	end   chan struct{}
+	skews bool       // it has a clock of its own
+	skew  int64      // by how many seconds that differs from this machine's
+	clock *wallClock // nil while it does not run
 }
 
 func build(ctx context.Context, o Options, dir string) (w *world, err error) {
@@ -60,7 +67,8 @@ func build(ctx context.Context, o Options, dir string) (w *world, err error) {
 			return w, err
 		}
 	}
-	for _, p := range append(append([]*process{}, w.nodes...), w.brokers...) {
+	for _, p := range w.all() {
+		p.skews = slices.Contains(o.Nemesis, clock)
 		if err := p.start(); err != nil {
 			return w, err
 		}
@@ -80,10 +88,11 @@ func (w *world) buildNodes() error {
 	}
 	for i := range w.o.NATS {
 		dir := filepath.Join(w.dir, fmt.Sprintf("nats%d", i))
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		disk, err := w.place(dir, true)
+		if err != nil {
 			return err
 		}
-		conf := fmt.Sprintf("server_name: n%d\nlisten: 127.0.0.1:%d\nmax_payload: 8MB\nping_interval: \"2s\"\nping_max: 2\njetstream { store_dir: %q, sync_interval: always }\n", i, client[i], dir)
+		conf := fmt.Sprintf("server_name: n%d\nlisten: 127.0.0.1:%d\nmax_payload: 8MB\nping_interval: \"2s\"\nping_max: 2\njetstream { store_dir: %q, sync_interval: always, max_file_store: 64GB }\n", i, client[i], dir)
 		if w.o.NATS > 1 {
 			var routes []string
 			for j := range w.o.NATS {
@@ -103,7 +112,7 @@ func (w *world) buildNodes() error {
 		if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
 			return err
 		}
-		w.nodes = append(w.nodes, &process{name: fmt.Sprintf("n%d", i), args: []string{w.o.Program, "torture"}, env: []string{NodeEnv + "=" + path, "HOME=" + dir}, log: filepath.Join(w.dir, fmt.Sprintf("nats%d.log", i)), url: "nats://" + addr(client[i])})
+		w.nodes = append(w.nodes, &process{name: fmt.Sprintf("n%d", i), args: []string{w.o.Program, "torture"}, env: []string{NodeEnv + "=" + path, "HOME=" + dir}, log: filepath.Join(w.dir, fmt.Sprintf("nats%d.log", i)), url: "nats://" + addr(client[i]), disk: disk})
 	}
 	return nil
 }
@@ -116,10 +125,12 @@ func (w *world) buildBroker(i int) error {
 	}
 	name := fmt.Sprintf("b%d", i)
 	dir := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Join(dir, "state"), 0o700); err != nil {
+	state := filepath.Join(dir, "state")
+	disk, err := w.place(state, w.o.NATS == 0)
+	if err != nil {
 		return err
 	}
-	args := []string{w.o.Program, "serve", "--state-dir", filepath.Join(dir, "state"), "--socket", filepath.Join(dir, "hook.sock"),
+	args := []string{w.o.Program, "serve", "--state-dir", state, "--socket", filepath.Join(dir, "hook.sock"),
 		"--listen", addr(ports[0]), "--nats-listen", "off", "--no-link", "--notices", "off", "--contain", "off", "--log-format", "json"}
 	var urls []string
 	for _, n := range w.nodes {
@@ -134,8 +145,33 @@ func (w *world) buildBroker(i int) error {
 		args = append(args, "--nats-url", strings.Join(urls, ","), "--nats-replicas", fmt.Sprint(len(urls)))
 	}
 	env := append([]string{"XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_STATE_HOME=" + filepath.Join(dir, "xdg"), "HOME=" + dir}, w.o.Env...)
-	w.brokers = append(w.brokers, &process{name: name, args: args, env: env, log: filepath.Join(w.dir, name+".log"), url: "http://" + addr(ports[0]), dir: filepath.Join(dir, "state")})
+	w.brokers = append(w.brokers, &process{name: name, args: args, env: env, log: filepath.Join(w.dir, name+".log"), url: "http://" + addr(ports[0]), dir: state, disk: disk})
 	return nil
+}
+
+// place makes the directory of a process. If it keeps the record, and disks are to be broken, it has one of its own.
+func (w *world) place(dir string, record bool) (*disk, error) {
+	if record && (slices.Contains(w.o.Nemesis, slowDisk) || slices.Contains(w.o.Nemesis, fullDisk)) {
+		d, err := newDisk(dir)
+		if err == nil {
+			w.disks = append(w.disks, d)
+		}
+		return d, err
+	}
+	return nil, os.MkdirAll(dir, 0o700)
+}
+
+// all are the processes.
+func (w *world) all() []*process { return append(append([]*process{}, w.nodes...), w.brokers...) }
+
+// disked are those with a disk of their own.
+func (w *world) disked() (list []*process) {
+	for _, p := range w.all() {
+		if p.disk != nil {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 func addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
@@ -167,7 +203,12 @@ func (p *process) start() error {
 	cmd := exec.Command(p.args[0], p.args[1:]...)
 	cmd.Env = append(cleanEnv(), p.env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
+	if p.skews {
+		p.clock, err = startWithClock(cmd, p.skew)
+	} else {
+		err = cmd.Start()
+	}
+	if err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
 	end := make(chan struct{})
@@ -178,10 +219,25 @@ func (p *process) start() error {
 		defer p.mu.Unlock()
 		if p.cmd == cmd {
 			p.cmd = nil
+			if p.clock != nil {
+				p.clock.close()
+				p.clock = nil
+			}
 		}
 		close(end)
 	}()
 	return nil
+}
+
+// setClock makes the process's clock differ from this machine's by so many seconds, now and after each start.
+func (p *process) setClock(seconds int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.skew = seconds
+	if p.clock == nil {
+		return nil
+	}
+	return p.clock.set(seconds)
 }
 
 // cleanEnv is ours without what would configure a broker.
@@ -221,16 +277,22 @@ func (w *world) heal() {
 	for _, l := range w.links {
 		l.set(true)
 	}
-	for _, p := range append(append([]*process{}, w.nodes...), w.brokers...) {
+	for _, d := range w.disks {
+		d.heal()
+	}
+	for _, p := range w.all() {
 		p.signal(syscall.SIGCONT)
 		_ = p.start() // recover says whether it serves
 	}
 }
 
 // recover waits until every broker is ready.
-func (w *world) recover(ctx context.Context) error {
+func (w *world) recover(ctx context.Context) error { return w.serve(ctx, startTime) }
+
+// serve starts the brokers that ended by themselves, and waits so long until all are ready.
+func (w *world) serve(ctx context.Context, patience time.Duration) error {
 	client := &http.Client{Timeout: 2 * time.Second}
-	for end := time.Now().Add(startTime); ; {
+	for end := time.Now().Add(patience); ; {
 		var not []string
 		for _, b := range w.brokers {
 			if !ready(ctx, client, b.url) {
@@ -244,7 +306,7 @@ func (w *world) recover(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Now().After(end):
-			return fmt.Errorf("brokers %v are not ready after %v; see the logs in %s", not, startTime, w.dir)
+			return fmt.Errorf("brokers %v are not ready after %v; see the logs in %s", not, patience, w.dir)
 		}
 		pause(ctx, 100*time.Millisecond)
 	}
@@ -265,11 +327,17 @@ func ready(ctx context.Context, client *http.Client, url string) bool {
 
 // end kills everything.
 func (w *world) end() {
+	for _, d := range w.disks {
+		d.heal() // who waits for a frozen disk cannot be killed
+	}
 	for _, p := range append(append([]*process{}, w.brokers...), w.nodes...) {
 		p.signal(syscall.SIGKILL)
 	}
 	for _, l := range w.links {
 		l.close()
+	}
+	for _, d := range w.disks {
+		d.end()
 	}
 }
 

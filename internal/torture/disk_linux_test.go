@@ -1,0 +1,56 @@
+package torture
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A disk is full until it is healed; and who writes to one that is frozen waits.
+func TestDisk(t *testing.T) {
+	if !canHaveDisks() {
+		t.Skip("this user may not mount an image, or there is no mkfs.ext4")
+	}
+	d, err := newDisk(filepath.Join(t.TempDir(), "disk"))
+	if err != nil {
+		t.Skipf("no disk can be made here: %v", err)
+	}
+	defer d.end()
+	write := func() error {
+		f, err := os.OpenFile(filepath.Join(d.dir, "file"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if _, err := f.Write(make([]byte, 64<<10)); err != nil {
+			return err
+		}
+		return f.Sync()
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.fill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	d.heal()
+	if err := d.freeze(true); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() { written <- write() }()
+	select {
+	case err := <-written:
+		t.Errorf("on a frozen disk: %v", err)
+	default:
+	}
+	d.heal()
+	if err := <-written; err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
