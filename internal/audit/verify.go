@@ -59,7 +59,8 @@ type VerifyOptions struct {
 	// Keys are those whose checkpoints are believed.
 	Keys []note.Verifier
 	// Kept are checkpoints that were kept elsewhere.
-	Kept   []tree.Checkpoint
+	Kept []tree.Checkpoint
+	// Decode is called by several goroutines at once.
 	Decode tree.Decode
 	// Proved is called with the place of each leaf that a proof proves; nil is fine.
 	Proved func(n int64)
@@ -78,33 +79,37 @@ const (
 // with them is in the report. The memory that it takes grows with what was forgotten and what still waits, not
 // with the lines.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, lines: tree.NewLineReader(r), missing: map[uint64]gone{}, open: map[string]string{}, devices: map[string]string{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, devices: map[string]string{}}
 	v.rep.Findings = []Finding{}
 	slices.SortFunc(v.Kept, func(a, b tree.Checkpoint) int { return int(min(1, max(-1, a.Size-b.Size))) })
-	for {
-		line, err := v.lines.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			v.end()
-			return v.rep, nil
-		case errors.Is(err, tree.ErrSum), errors.Is(err, tree.ErrCut):
-			v.find(Finding{What: err.Error(), Do: doAgain})
-			v.end()
-			return v.rep, nil
-		case errors.Is(err, tree.ErrLine):
-			v.find(Finding{What: err.Error(), Do: doAgain})
-		case err != nil:
-			return v.rep, err
-		default:
-			v.take(line)
+	var end error
+	for b := range readBatches(r, opts.Decode) {
+		<-b.done
+		for i := range b.lines {
+			v.line++
+			if b.lines[i].err != nil {
+				v.find(Finding{What: b.lines[i].err.Error(), Do: doAgain})
+			} else {
+				v.take(&b.lines[i])
+			}
 		}
+		v.line, end = b.read, b.end
 	}
+	switch {
+	case errors.Is(end, io.EOF):
+	case errors.Is(end, tree.ErrSum), errors.Is(end, tree.ErrCut):
+		v.find(Finding{What: end.Error(), Do: doAgain})
+	default:
+		return v.rep, end
+	}
+	v.end()
+	return v.rep, nil
 }
 
 type verifier struct {
 	VerifyOptions
 	rep     Report
-	lines   *tree.LineReader
+	line    int64 // that was read last, from 1
 	begun   bool
 	proofs  bool // single leaves
 	edge    tree.Edge
@@ -131,7 +136,7 @@ func (v *verifier) find(f Finding) {
 		return
 	}
 	if f.Line == 0 {
-		f.Line = max(1, v.lines.Lines())
+		f.Line = max(1, v.line)
 	}
 	v.rep.Findings = append(v.rep.Findings, f)
 }
@@ -140,17 +145,17 @@ func (v *verifier) findIn(n int64, l *tree.Leaf, what, do string) {
 	v.find(Finding{Leaf: &n, Seq: l.Seq, Request: l.Request, What: what, Do: do})
 }
 
-func (v *verifier) take(line any) {
-	_, isExport := line.(*tree.ExportLine)
-	_, isProofs := line.(*tree.ProofsLine)
+func (v *verifier) take(l *line) {
+	_, isExport := l.parsed.(*tree.ExportLine)
+	_, isProofs := l.parsed.(*tree.ProofsLine)
 	if v.begun == (isExport || isProofs) {
 		v.find(Finding{What: "this line does not belong here: an export begins with a line that says so, and has one", Do: doAgain})
 		return
 	}
-	switch line := line.(type) {
+	switch parsed := l.parsed.(type) {
 	case *tree.ExportLine:
-		v.begin(line.Version, line.Origin)
-		v.edge = tree.Edge{Size: line.Size, Hashes: line.Edge}
+		v.begin(parsed.Version, parsed.Origin)
+		v.edge = tree.Edge{Size: parsed.Size, Hashes: parsed.Edge}
 		if !v.edge.Fits() {
 			v.find(Finding{What: "the edge of the tree does not fit its size", Do: doAgain})
 			v.edge = tree.Edge{}
@@ -158,14 +163,14 @@ func (v *verifier) take(line any) {
 		v.rep.From, v.covered = v.edge.Size, v.edge.Size
 		v.compareKept()
 	case *tree.ProofsLine:
-		v.begin(line.Version, line.Origin)
+		v.begin(parsed.Version, parsed.Origin)
 		v.proofs = true
 	case *tree.LeafLine:
-		v.leaf(line)
+		v.leaf(l)
 	case *tree.ProofLine:
-		v.proof(line)
+		v.proof(l, parsed.Hashes)
 	case *tree.NoteLine:
-		v.checkpoint(line.Note)
+		v.checkpoint(parsed.Note)
 	}
 }
 
@@ -182,25 +187,24 @@ func (v *verifier) begin(version int, origin string) {
 }
 
 // leaf takes the next leaf of an export.
-func (v *verifier) leaf(line *tree.LeafLine) {
+func (v *verifier) leaf(l *line) {
 	if v.proofs {
 		v.find(Finding{What: "a leaf without a proof among proofs", Do: doAgain})
 		return
 	}
-	l, err := tree.ParseLeaf(line.Leaf)
-	if err != nil {
-		v.find(Finding{Leaf: &line.N, What: "the leaf cannot be read: it was changed", Do: doCompare})
-		v.edge.Append(tlog.RecordHash([]byte(line.Leaf)), nil)
+	if l.leafErr != nil {
+		v.find(Finding{Leaf: &l.n, What: "the leaf cannot be read: it was changed", Do: doCompare})
+		v.edge.Append(l.hash, nil)
 		return
 	}
-	if line.N != v.edge.Size {
-		v.findIn(line.N, &l, fmt.Sprintf("leaf %d is expected here: leaves were left out, put in or moved", v.edge.Size), doCompare)
+	if l.n != v.edge.Size {
+		v.findIn(l.n, &l.leaf, fmt.Sprintf("leaf %d is expected here: leaves were left out, put in or moved", v.edge.Size), doCompare)
 	}
-	v.order(line.N, &l)
-	v.edge.Append(l.Hash(), nil)
+	v.order(l.n, &l.leaf)
+	v.edge.Append(l.hash, nil)
 	v.rep.Leaves++
 	v.compareKept()
-	v.content(line.N, &l, line.Entry)
+	v.content(l)
 }
 
 // order looks at the sequences, which leave nothing out.
@@ -241,49 +245,47 @@ func (v *verifier) order(n int64, l *tree.Leaf) {
 }
 
 // content looks at what a leaf is about.
-func (v *verifier) content(n int64, l *tree.Leaf, text []byte) {
-	if l.Kind != tree.KindRecord {
-		if text != nil {
-			v.findIn(n, l, "something stands beside a leaf that is about no entry", doCompare)
+func (v *verifier) content(l *line) {
+	leaf := &l.leaf
+	if leaf.Kind != tree.KindRecord {
+		if l.entry != entryMissing {
+			v.findIn(l.n, leaf, "something stands beside a leaf that is about no entry", doCompare)
 		}
 		return
 	}
-	if !l.Time.IsZero() {
-		v.time = l.Time
+	if !leaf.Time.IsZero() {
+		v.time = leaf.Time
 	}
-	var rec hook.Record
 	switch {
-	case text == nil && v.proofs:
-		v.findIn(n, l, "what the leaf is about is missing", doAgain)
+	case l.entry == entryMissing && v.proofs:
+		v.findIn(l.n, leaf, "what the leaf is about is missing", doAgain)
 		return
-	case text == nil:
-		v.missing[l.Seq] = gone{v.lines.Lines(), n, l.Request, v.time}
+	case l.entry == entryMissing:
+		v.missing[leaf.Seq] = gone{v.line, l.n, leaf.Request, v.time}
+	case l.entry == entryOther:
+		v.findIn(l.n, leaf, "the entry is not the one that was recorded: it was changed", doCompare)
+		return
 	default:
-		e, err := tree.ParseEntry(text)
-		if err != nil || tree.LeafOf(e, v.Decode).Text() != l.Text() {
-			v.findIn(n, l, "the entry is not the one that was recorded: it was changed", doCompare)
-			return
-		}
 		v.rep.Entries++
-		rec, _ = v.Decode(e) // an entry that cannot be read says nothing
 	}
-	v.step(n, l, &rec)
+	v.step(l)
 }
 
-// step follows a request; rec is empty where the entry is not there.
-func (v *verifier) step(n int64, l *tree.Leaf, rec *hook.Record) {
-	asked, waits := v.open[l.Request]
-	switch l.Step {
+// step follows a request.
+func (v *verifier) step(l *line) {
+	leaf, rec := &l.leaf, &l.rec
+	asked, waits := v.open[leaf.Request]
+	switch leaf.Step {
 	case hook.StepAsked:
-		v.open[l.Request] = ""
+		v.open[leaf.Request] = ""
 		if rec.Request != nil {
-			v.open[l.Request] = rec.Request.InputSHA256
+			v.open[leaf.Request] = rec.Request.InputSHA256
 		}
 		return
 	case hook.StepDecided, hook.StepEnded:
-		delete(v.open, l.Request)
+		delete(v.open, leaf.Request)
 		if !waits && v.start == 1 && !v.proofs {
-			v.findIn(n, l, "it settles a request that did not wait", doApprover)
+			v.findIn(l.n, leaf, "it settles a request that did not wait", doApprover)
 		}
 	default:
 		return
@@ -299,21 +301,27 @@ func (v *verifier) step(n int64, l *tree.Leaf, rec *hook.Record) {
 	}
 	v.rep.Decisions++
 	if asked != "" && digest != asked {
-		v.findIn(n, l, "the decision is about another input than the request's", doApprover)
+		v.findIn(l.n, leaf, "the decision is about another input than the request's", doApprover)
 	}
-	v.signature(n, l, rec)
+	v.signature(l)
 }
 
-func (v *verifier) signature(n int64, l *tree.Leaf, rec *hook.Record) {
+// verifyRecord verifies the signature of a record as it is stored.
+func verifyRecord(rec *hook.Record) Signature {
 	step := api.Record{Record: *rec}
 	if d := rec.Decision; d != nil && len(d.UpdatedInput)+len(d.UpdatedPermissions) > 0 {
 		step.Signed = &api.Signed{UpdatedInput: string(d.UpdatedInput), UpdatedPermissions: string(d.UpdatedPermissions)}
 	}
-	switch s := Verify(&step); s {
+	return Verify(&step)
+}
+
+func (v *verifier) signature(l *line) {
+	rec := &l.rec
+	switch l.signed {
 	case Unsigned, NoKey:
 		return
 	case Bad, Unverified:
-		v.findIn(n, l, "the device's signature does not fit the decision", doApprover)
+		v.findIn(l.n, &l.leaf, "the device's signature does not fit the decision", doApprover)
 		return
 	case Good, Confirmed:
 		v.rep.Signed++
@@ -325,32 +333,31 @@ func (v *verifier) signature(n int64, l *tree.Leaf, rec *hook.Record) {
 		key = auth.Thumbprint(*rec.HandBack.PublicKey)
 	}
 	if before, ok := v.devices[rec.By.ID]; ok && before != key {
-		v.findIn(n, l, "the device signs with another key than before", doApprover)
+		v.findIn(l.n, &l.leaf, "the device signs with another key than before", doApprover)
 	}
 	v.devices[rec.By.ID] = key
 }
 
 // proof takes a leaf with its proof.
-func (v *verifier) proof(line *tree.ProofLine) {
-	l, err := tree.ParseLeaf(line.Leaf)
+func (v *verifier) proof(l *line, hashes []tlog.Hash) {
 	switch {
 	case !v.proofs:
 		v.find(Finding{What: "a proof in an export", Do: doAgain})
 		return
-	case err != nil:
-		v.find(Finding{Leaf: &line.N, What: "the leaf cannot be read: it was changed", Do: doCompare})
+	case l.leafErr != nil:
+		v.find(Finding{Leaf: &l.n, What: "the leaf cannot be read: it was changed", Do: doCompare})
 		return
 	case v.last == nil:
-		v.findIn(line.N, &l, "a proof without a checkpoint", doAgain)
+		v.findIn(l.n, &l.leaf, "a proof without a checkpoint", doAgain)
 		return
 	}
 	v.rep.Leaves++
-	if line.N < 0 || line.N >= v.last.Size || tlog.CheckRecord(line.Hashes, v.last.Size, v.last.Root, line.N, l.Hash()) != nil {
-		v.findIn(line.N, &l, "the checkpoint has no such leaf there", doCompare)
+	if l.n < 0 || l.n >= v.last.Size || tlog.CheckRecord(hashes, v.last.Size, v.last.Root, l.n, l.hash) != nil {
+		v.findIn(l.n, &l.leaf, "the checkpoint has no such leaf there", doCompare)
 	} else if v.Proved != nil {
-		v.Proved(line.N)
+		v.Proved(l.n)
 	}
-	v.content(line.N, &l, line.Entry)
+	v.content(l)
 }
 
 func (v *verifier) end() {

@@ -129,7 +129,7 @@ var statuses = []struct { // read-only
 	{tree.ErrNotInTree, http.StatusNotFound, ""},
 	{tree.ErrSize, http.StatusConflict, "older"},
 	{tree.ErrBehind, http.StatusServiceUnavailable, ""},
-	{errNoTree, http.StatusServiceUnavailable, ""},
+	{errNoTree, http.StatusServiceUnavailable, "tree"},
 	{errExports, http.StatusTooManyRequests, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},

@@ -36,6 +36,18 @@ func (s *Server) needsTree(next http.Handler) http.Handler {
 // getCheckpoint is GET /v1/audit/checkpoint: the newest checkpoint, and the proof that the tree of ?from=SIZE is
 // its beginning.
 func (s *Server) getCheckpoint(w http.ResponseWriter, r *http.Request) {
+	from := int64(0)
+	if text := r.URL.Query().Get("from"); text != "" {
+		var err error
+		if from, err = strconv.ParseInt(text, 10, 64); err != nil || from < 1 {
+			writeProblem(w, badField("from", "want the size of a checkpoint, 1 or more"))
+			return
+		}
+		if err := s.cfg.Tree.Reach(r.Context(), from); err != nil {
+			s.treeFails(w, r, err)
+			return
+		}
+	}
 	c, err := s.cfg.Tree.Checkpoint(r.Context())
 	if err != nil {
 		s.treeFails(w, r, err)
@@ -49,12 +61,7 @@ func (s *Server) getCheckpoint(w http.ResponseWriter, r *http.Request) {
 	if stopped := s.cfg.Tree.Stopped(); stopped != nil {
 		out.Stopped = stopped.Error()
 	}
-	if text := r.URL.Query().Get("from"); text != "" {
-		from, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || from < 1 {
-			writeProblem(w, badField("from", "want the size of a checkpoint, 1 or more"))
-			return
-		}
+	if from > 0 {
 		proof, err := s.cfg.Tree.Consistency(r.Context(), c.Size, from)
 		if err != nil {
 			s.treeFails(w, r, err)
@@ -125,7 +132,7 @@ func (p *patientWriter) Write(b []byte) (int, error) {
 // treeFails answers err of the tree; why it has stopped may be told.
 func (s *Server) treeFails(w http.ResponseWriter, r *http.Request, err error) {
 	if stopped := (*tree.StoppedError)(nil); errors.As(err, &stopped) {
-		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: stopped.Error()})
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Reason: "tree", Detail: stopped.Error()})
 		return
 	}
 	s.fail(w, r, err)

@@ -5,7 +5,7 @@ import { Later } from "./panels/later";
 import { Arrival } from "./queue/arrival";
 import { current, listing, position } from "./queue/current";
 import { Inbox } from "./queue/inbox";
-import { announcement, halt, link, linkTrouble, overruled, ruleTrouble, selected, standing, waiting } from "./queue/state";
+import { announcement, halt, link, linkTrouble, overruled, recordAlarm, ruleTrouble, selected, standing, waiting } from "./queue/state";
 import { Toasts } from "./queue/toast";
 import { visibleLine } from "./text/visible";
 import { words } from "./text/words";
@@ -96,7 +96,7 @@ function Desk() {
   return (
     <main tabIndex={-1} class={`desk part-${v}`} data-link={link.value}>
       {(halt.value?.stopped || halt.value?.paused) && !(v === "you" && section.value === "stop") && <Later part="Halted" with={undefined} />}
-      {(ruleTrouble.value || overruled.value.length > 0) && <Later part="Alarms" with={undefined} />}
+      {(recordAlarm.value || ruleTrouble.value || overruled.value.length > 0) && <Later part="Alarms" with={undefined} />}
       <Arrival />
       {v === "inbox" && <Inbox />}
       {v === "sessions" && <Later part="Sessions" with={undefined} />}

@@ -54,13 +54,19 @@ type Decode func(Entry) (hook.Record, error)
 
 // LeafOf is the leaf of an entry.
 func LeafOf(e Entry, decode Decode) Leaf {
+	l, _, _ := ReadEntry(e, decode)
+	return l
+}
+
+// ReadEntry is LeafOf with what decode made of the entry.
+func ReadEntry(e Entry, decode Decode) (Leaf, hook.Record, error) {
 	l := Leaf{Kind: KindRecord, Seq: e.Seq, Commitment: e.Hash()}
 	rec, err := decode(e)
 	if err != nil || !hook.PlainToken(rec.RequestID) || !hook.PlainToken(string(rec.Step)) || rec.Outcome != "" && !hook.PlainToken(string(rec.Outcome)) {
-		return l
+		return l, rec, err
 	}
 	l.Request, l.Step, l.Outcome, l.Time = rec.RequestID, rec.Step, rec.Outcome, rec.Time
-	return l
+	return l, rec, nil
 }
 
 // Text is the leaf as it is hashed, and as it is exported. See docs/audit.md.

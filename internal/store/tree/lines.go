@@ -142,11 +142,42 @@ func (r *LineReader) Lines() int64 { return r.lines }
 // Next returns the next line: a pointer to one of the types of lines. The end line is checked, and comes as
 // io.EOF. After ErrLine the next line can be read.
 func (r *LineReader) Next() (any, error) {
+	text, err := r.Text()
+	if err != nil {
+		return nil, err
+	}
+	return ParseLine(text)
+}
+
+// Text returns the next line, without its end and not looked at, for ParseLine. The end line is checked, and comes as
+// io.EOF.
+func (r *LineReader) Text() ([]byte, error) {
 	text, err := r.text()
 	if err != nil {
 		return nil, err
 	}
 	r.lines++
+	if bytes.HasPrefix(text, endPrefix) {
+		if end := new(EndLine); json.Unmarshal(text, end) == nil {
+			return nil, r.end(end, text)
+		}
+	}
+	r.sum.Write(text)
+	r.sum.Write(lineFeed)
+	return text, nil
+}
+
+var endPrefix, lineFeed = []byte(`{"type":"` + TypeEnd + `"`), []byte{'\n'}
+
+// ParseLine reads one line but the last: a pointer to one of the types of lines, or ErrLine.
+func ParseLine(text []byte) (any, error) {
+	if line, ok := plainLeafLine(text); ok {
+		return line, nil
+	}
+	return parseJSONLine(text)
+}
+
+func parseJSONLine(text []byte) (any, error) {
 	var kind struct {
 		Type string `json:"type"`
 	}
@@ -163,15 +194,8 @@ func (r *LineReader) Next() (any, error) {
 			v = &ProofLine{}
 		case TypeCheckpoint:
 			v = &NoteLine{}
-		case TypeEnd:
-			v = &EndLine{}
 		}
 	}
-	if end, ok := v.(*EndLine); ok && json.Unmarshal(text, end) == nil {
-		return nil, r.end(end, text)
-	}
-	r.sum.Write(text)
-	r.sum.Write([]byte{'\n'})
 	if v == nil || json.Unmarshal(text, v) != nil {
 		return nil, ErrLine
 	}

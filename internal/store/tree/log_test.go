@@ -386,13 +386,37 @@ func TestTwoBrokers(t *testing.T) {
 				t.Errorf("got %+v, %v, %v", rep, err, r.log.Stopped())
 			}
 		}
+		// One that reads nothing for a while is not taken for older: it takes what the other has sealed.
+		late, err := tree.Open(t.Context(), tree.Config{Store: m, Key: b.key, Decode: decode, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.add("late")
+		synctest.Wait()
+		head, err := a.log.Checkpoint(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := late.Checkpoint(t.Context())
+		if err != nil || before.Size >= head.Size {
+			t.Errorf("a broker that reads nothing has %+v, %v", before, err)
+		}
+		for _, size := range []int64{head.Size, head.Size + 100} {
+			if err := late.Reach(t.Context(), size); err != nil {
+				t.Error(err)
+			}
+			if got, err := late.Checkpoint(t.Context()); err != nil || got.Note != head.Note {
+				t.Errorf("up to %d: got %+v, %v; want %+v", size, got, err, head)
+			}
+		}
+
 		// A broker that is shown another record says so.
 		b.stop()
 		m.add("next")
 		time.Sleep(2 * tree.SealAfter)
 		m.mu.Lock()
 		other := newMemory()
-		other.made, other.last, other.entries, other.blocks = m.made, 602, maps.Clone(m.entries), slices.Clone(m.blocks[:len(m.blocks)-1])
+		other.made, other.last, other.entries, other.blocks = m.made, 604, maps.Clone(m.entries), slices.Clone(m.blocks[:len(m.blocks)-1])
 		next := m.blocks[len(m.blocks)-1]
 		m.mu.Unlock()
 		c := start(t, other, b.key, shared)

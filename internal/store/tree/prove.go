@@ -29,6 +29,21 @@ func (l *Log) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	return l.last.checkpoint, nil
 }
 
+// Reach takes what other brokers sealed meanwhile, until the tree has size leaves or there is no more: a broker that
+// reads a moment later than the others must not be taken for one with an older record.
+func (l *Log) Reach(ctx context.Context, size int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.cfg.Shared && l.stopped == nil && l.last.end.Size < size {
+		if err := l.takeLocked(ctx); errors.Is(err, ErrNoBlock) {
+			return nil
+		} else if err != nil && l.stopped == nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Public is the key that this broker signs checkpoints with.
 func (l *Log) Public() (string, error) {
 	l.mu.Lock()

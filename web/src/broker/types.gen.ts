@@ -733,6 +733,7 @@ export interface Everything {
   Decision: Decision;
   DecisionResult: DecisionResult;
   Problem: Problem;
+  AuditCheckpoint: AuditCheckpoint;
   "ws/Message": WSMessage;
   "feed/Event": FeedEvent;
   AgentState: AgentState;
@@ -5211,6 +5212,27 @@ export interface Problem {
     pointer?: string;
     problem: string;
   }[];
+}
+/**
+ * A checkpoint of the tree over the record, see docs/audit.md.
+ */
+export interface AuditCheckpoint {
+  /**
+   * The signed note: C2SP tlog-checkpoint.
+   */
+  note: string;
+  /**
+   * The public key of the broker that answers, as it verifies notes.
+   */
+  key: string;
+  /**
+   * That the tree of the size from is the beginning of this one (RFC 6962).
+   */
+  proof?: string[];
+  /**
+   * Why the tree takes nothing more.
+   */
+  stopped?: string;
 }
 export interface WSSnapshot {
   type: "snapshot";

@@ -1,4 +1,5 @@
-// What must not be missed, above everything else: broken rules, and denials that were overruled.
+// What must not be missed, above everything else: a record that was put back or changed, broken rules, and denials that were overruled.
+import { Record } from "../panels/record";
 import { Rich, Ticked } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
@@ -10,6 +11,7 @@ const mostProblems = 5;
 export function Alarms() {
   return (
     <>
+      <Record />
       <BrokenRules />
       <Overruled />
     </>

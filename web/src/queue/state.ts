@@ -6,7 +6,8 @@ import { clockSkew, now, tickClock } from "../broker/clock";
 import { ApiError, reason, sentence } from "../broker/http";
 import { Live, type Link } from "../broker/socket";
 import type { Halt, PermissionRequest, SessionInfo, WSMessage } from "../broker/types.gen";
-import { Unpaired } from "../device/session";
+import type { RecordAlarm } from "../device/record";
+import { authorized, Unpaired } from "../device/session";
 import { preferences } from "../panels/preferences";
 import { heard, keepMessagesOf } from "../story/messages";
 import { visibleLine } from "../text/visible";
@@ -39,6 +40,8 @@ export const sessions = signal<ReadonlyMap<string, SessionInfo>>(new Map());
 export const recent = signal<readonly Item[]>([]);
 /** What is wrong with the files of rules; undefined while nothing is. */
 export const ruleTrouble = signal<RuleTrouble | undefined>(undefined);
+/** What is wrong with the broker's record, as far as this browser can see. */
+export const recordAlarm = signal<RecordAlarm | undefined>(undefined);
 /** Whether everything is stopped or paused; undefined while nobody did either. */
 export const halt = signal<Halt | undefined>(undefined);
 /** Denials that the terminal overruled. They stay until somebody has seen them. */
@@ -103,7 +106,10 @@ export function connect(): void {
     message: receive,
     link: (l, why) => {
       link.value = l;
-      if (l === "live") ruleTrouble.value = halt.value = undefined; // a new connection gets them again
+      if (l === "live") {
+        ruleTrouble.value = halt.value = undefined; // a new connection gets them again
+        import("../device/record").then((m) => m.look({ get: (path) => authorized("GET", path), alarm: recordAlarm }), () => 0); // with the next connection, if not now
+      }
       linkTrouble.value = why ?? "";
     },
     unpaired: turnedAway,

@@ -222,4 +222,22 @@ export const laterWords = {
     changed: "Somebody stopped, paused or resumed just now. Look again.",
     failed: (why: string) => `Not done: ${why}.`,
   },
+  record: {
+    older: "This broker's record is older than what this device has seen.",
+    changed: "This broker's record was changed.",
+    other: "This broker's record is another one than this device has seen.",
+    stopped: "This broker cannot prove its record any more.",
+    why: {
+      older: "On {seen} it had {had} entries, now it has {has}, the last of {now}. Somebody put back an old copy. What was decided since is missing, and devices that were revoked since may be back.",
+      changed: "What it had on {seen} is not what it has now: of its first {had} entries one was changed, left out or put in.",
+      other: "The one of {seen} had {had} entries, this one has {has}. It was begun anew, or this is another broker.",
+      stopped: "{why}",
+    },
+    ask: "Allow nothing before you have asked who runs the broker. On its machine, keep the state directory as it is, and compare an export with older ones: `assent audit export`, `assent audit verify`.",
+    kept: "What this device has seen, a file for assent audit verify --kept",
+    someday: "another day",
+    accept: "I know why",
+    acceptNow: "Go on with this record",
+    cancel: "Cancel",
+  },
 };

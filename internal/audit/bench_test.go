@@ -1,0 +1,98 @@
+package audit_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"assent/internal/audit"
+	"assent/internal/auth"
+	"assent/internal/auth/authtest"
+	"assent/internal/hook"
+)
+
+var benchRecords = flag.Int("audit-records", 30_000, "how many records BenchmarkVerify verifies")
+
+// BenchmarkVerify verifies an export: every third record is a decision that a device signed, and each request has an input
+// of half a kilobyte. It prints records a second, the time as a multiple of what it takes to digest and parse
+// the same lines, and how much memory was in use at most.
+func BenchmarkVerify(b *testing.B) {
+	var records []hook.Record
+	signer := authtest.NewKey()
+	jwk := signer.JWK()
+	at := time.Date(2026, 11, 28, 5, 0, 0, 0, time.UTC)
+	input, err := json.Marshal(map[string]string{"command": strings.Repeat("make all the tests; ", 25), "description": "Test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range *benchRecords / 3 {
+		id := fmt.Sprintf("0198c0de-0000-7000-8000-%012d", i)
+		d := hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: fmt.Sprintf("%064d", i), SignedAt: "2026-11-28T05:00:00Z", PublicKey: &jwk}
+		d.Signature = signer.Sign(auth.DecisionText(id, d))
+		records = append(records,
+			hook.Record{ID: "a", RequestID: id, Step: hook.StepAsked, Time: at, Request: &hook.Request{ID: id, ToolName: "Bash", ToolInput: hook.JSON(input), InputSHA256: d.InputSHA256}},
+			hook.Record{ID: "d", RequestID: id, Step: hook.StepDecided, Time: at, Outcome: hook.Allowed, Decision: &d, By: &hook.Approver{Kind: "device", ID: "d-1", Name: "phone"}},
+			hook.Record{ID: "e", RequestID: id, Step: hook.StepDelivered, Time: at})
+	}
+	text, opts := exported(b, newKey(b), records)
+	records = nil
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	var most uint64
+	for b.Loop() {
+		looked := 0
+		r := readFunc(func(p []byte) (int, error) {
+			if looked++; looked%64 == 0 {
+				runtime.ReadMemStats(&now)
+				most = max(most, now.HeapInuse-min(now.HeapInuse, before.HeapInuse))
+			}
+			return 0, nil
+		})
+		rep, err := audit.VerifyLines(io.TeeReader(bytes.NewReader(text), r), opts)
+		if err != nil || !rep.OK() || rep.Signed != int64(*benchRecords/3) {
+			b.Fatalf("got %+v, %v", rep, err)
+		}
+	}
+	took := b.Elapsed() / time.Duration(b.N)
+	begun := time.Now()
+	bare(b, text)
+	b.ReportMetric(float64(*benchRecords)/took.Seconds(), "records/s")
+	b.ReportMetric(took.Seconds()/time.Since(begun).Seconds(), "times-bare")
+	b.ReportMetric(float64(most)/(1<<20), "MiB")
+	b.ReportMetric(float64(len(text))/float64(*benchRecords), "B/record")
+}
+
+// bare digests the lines and reads each as JSON.
+func bare(b *testing.B, text []byte) {
+	b.Helper()
+	sum := sha256.New()
+	lines := bufio.NewScanner(io.TeeReader(bytes.NewReader(text), sum))
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var line struct {
+			N     int64
+			Leaf  string
+			Entry []byte
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+type readFunc func(p []byte) (int, error)
+
+func (f readFunc) Write(p []byte) (int, error) { _, err := f(p); return len(p), err }
