@@ -17,7 +17,7 @@ import (
 func cluster(t *testing.T, dir string, port int) *server.Server {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
+		Host: "127.0.0.1", Port: port, JetStream: true, JetStreamMaxStore: 1 << 40, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
 	})
 	if err != nil {
 		t.Fatal(err)
