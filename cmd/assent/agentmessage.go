@@ -232,6 +232,11 @@ func (a *app) post(ctx context.Context, f agentFlags, m hook.Message) (b *client
 	if err != nil {
 		return nil, "", m, err
 	}
+	var to api.Agent
+	if err := b.call(ctx, "GET", "/v1/agents/"+url.PathEscape(m.Agent), nil, &to); err != nil {
+		return nil, "", m, err
+	}
+	m.HostID = to.HostID
 	f.options.TimeoutSeconds = int64(f.timeout.Seconds())
 	if f.options != (hook.MessageOptions{}) {
 		m.Options = &f.options
@@ -241,7 +246,7 @@ func (a *app) post(ctx context.Context, f agentFlags, m hook.Message) (b *client
 	if err != nil {
 		return nil, "", m, err
 	}
-	in := api.NewAgentMessage{ID: m.ID, SessionID: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, Options: m.Options, ExpiresAt: m.ExpiresAt, Signature: signature}
+	in := api.NewAgentMessage{ID: m.ID, SessionID: m.SessionID, HostID: m.HostID, Kind: m.Kind, Prompt: m.Prompt, Options: m.Options, ExpiresAt: m.ExpiresAt, Signature: signature}
 	path = "/v1/agents/" + url.PathEscape(m.Agent) + "/messages"
 	err = b.call(ctx, "POST", path, in, &m)
 	return b, path + "/" + url.PathEscape(m.ID), m, err

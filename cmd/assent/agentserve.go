@@ -107,6 +107,13 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	id, err := keptID(filepath.Join(a.sessionsDir(), "host-id"), 16, "this host") // nobody else has the directory now
+	if err == nil {
+		id, err = hostlink.Identity(name, id)
+	}
+	if err != nil {
+		return errors.Join(err, host.Close())
+	}
 	var names []string
 	for _, agent := range file.Agents {
 		names = append(names, agent.Name)
@@ -123,7 +130,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		return now.URL, now.TLS, err
 	}
 	err = hostlink.Run(ctx, hostlink.Config{
-		Find: find, URL: config.URL, Token: token, TLS: config.TLS, Proxy: config.Proxy, Name: name, Version: version(), Executor: host,
+		Find: find, URL: config.URL, Token: token, TLS: config.TLS, Proxy: config.Proxy, Name: name, ID: id, Version: version(), Executor: host,
 		Accept:  func() ([]string, error) { f, _, err := agentsFile(); return f.Accept, err },
 		Changed: changed, Logf: logf,
 	})

@@ -354,6 +354,8 @@ func TestHostRefuses(t *testing.T) {
 		want   string
 	}{
 		"nobody signed it":     {func(m *hook.Message) { m.Signature, m.PublicKey = "", nil }, "no device signed it"},
+		"for another host":     {func(m *hook.Message) { m.HostID = "box#0000000000000000"; h.broker.key.sign(m) }, "signed for the host"},
+		"for no host":          {func(m *hook.Message) { m.HostID = ""; h.broker.key.sign(m) }, "not signed for this host"},
 		"another key":          {func(m *hook.Message) { newKey(h.T).sign(m) }, "not accepted here"},
 		"another text":         {func(m *hook.Message) { m.Prompt += "!" }, "not what the device signed"},
 		"other options":        {func(m *hook.Message) { m.Options = &hook.MessageOptions{BudgetUSD: 1} }, "not what the device signed"},

@@ -68,6 +68,7 @@ type orders struct {
 	heard    []api.HostFrame
 	seen     map[string]bool // ids of frames
 	hello    int
+	hostID   string // that the host said
 	conn     *websocket.Conn
 }
 
@@ -126,7 +127,7 @@ func (o *orders) take(conn *websocket.Conn, f api.HostFrame) {
 	o.heard = append(o.heard, f)
 	switch f.Type {
 	case api.HostHello:
-		o.conn = conn
+		o.conn, o.hostID = conn, f.Agents[0].HostID
 		welcome := api.BrokerFrame{Type: api.BrokerWelcome, Lease: 30}
 		for _, m := range o.messages {
 			if m.State == hook.MessageTaken || m.State == hook.MessageStarted {
@@ -169,8 +170,10 @@ func (o *orders) say(f api.BrokerFrame) {
 
 // make signs a message to the agent coder.
 func (o *orders) make(session, kind, prompt string, options *hook.MessageOptions) hook.Message {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	m := hook.Message{
-		ID: uuid.NewString(), Agent: "coder", SessionID: session, Kind: kind, Prompt: prompt, Options: options,
+		HostID: o.hostID, ID: uuid.NewString(), Agent: "coder", SessionID: session, Kind: kind, Prompt: prompt, Options: options,
 		ExpiresAt: time.Now().Add(10 * time.Minute).UTC().Format(time.RFC3339), State: hook.MessageSent,
 		Steps: []hook.MessageStep{{State: hook.MessageSent, At: time.Now()}},
 	}

@@ -21,6 +21,7 @@ import (
 	"assent/e2e/rig"
 	"assent/e2e/rig/claude"
 	"assent/e2e/rig/modelserver"
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -38,6 +39,7 @@ type chaos struct {
 	tally  string // a line for each time that a prompt's command ran
 	log    rig.Output
 	phones []*rig.BareDevice
+	coder  api.Agent
 	over   chan struct{}
 
 	killing sync.Mutex // one kill at a time
@@ -128,8 +130,8 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	})
 	x.launch()
 	rig.Eventually(t, rig.Soon, "the agent is there", func() bool {
-		status, _, err := a.Try("GET", "/v1/agents/coder", nil)
-		return err == nil && status == http.StatusOK
+		status, body, err := a.Try("GET", "/v1/agents/coder", nil)
+		return err == nil && status == http.StatusOK && json.Unmarshal(body, &x.coder) == nil
 	})
 	var approver sync.WaitGroup
 	approver.Go(x.approve)
@@ -231,7 +233,7 @@ func (x *chaos) prompt(phone *rig.BareDevice, session string, i int) {
 	case 1:
 		command += " 0.5"
 	}
-	m := phone.AgentMessage("coder", session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run(command)}), nil)
+	m := phone.AgentMessage(x.coder, session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run(command)}), nil)
 	what, step := "", -1
 	if x.draw(5) == 0 {
 		what, step = []string{"agent", "agent", "host", "host", "broker", "broker", "host and broker", "all"}[x.draw(8)], x.draw(5)-1

@@ -91,7 +91,7 @@ func TestPageStartsAnAgent(t *testing.T) {
 	t.Parallel()
 	d := rig.Serve(t)
 	coder := api.Agent{
-		Name: "coder", Hostname: "build1", Status: api.AgentIdle,
+		Name: "coder", Hostname: "build1", HostID: "build1#0123456789abcdef", Status: api.AgentIdle,
 		Executor: &api.AgentExecutor{Kind: "claude", Version: "2.1.329"},
 		Project:  &api.AgentProject{Name: "shop", Path: "/srv/shop"},
 		Limits:   &api.AgentLimits{BudgetUSD: 5, TimeoutSeconds: 7200, AutoPR: true, Sessions: 1},
@@ -132,7 +132,7 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Tap("[data-ui=start-agent] input[type=checkbox]")
 	b.Tap("[data-ui=start-agent] [data-action=start-agent]:enabled")
 	m := h.next(api.BrokerMessage).Message
-	if m == nil || m.Prompt != text || m.Kind != hook.MessagePrompt || m.Options == nil || *m.Options != (hook.MessageOptions{BudgetUSD: 2, TimeoutSeconds: 5400, AutoPR: true}) || !auth.VerifyMessage(*m) {
+	if m == nil || m.Prompt != text || m.HostID != coder.HostID || m.Kind != hook.MessagePrompt || m.Options == nil || *m.Options != (hook.MessageOptions{BudgetUSD: 2, TimeoutSeconds: 5400, AutoPR: true}) || !auth.VerifyMessage(*m) {
 		t.Fatalf("the host is sent %+v", m)
 	}
 	b.See("[data-ui=start-agent] [data-ui=message][data-state=sent]", text)
@@ -159,7 +159,7 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=composer] textarea"), "And its test."))
 	b.Tap("[data-ui=composer] [data-action=say]")
 	next := h.next(api.BrokerMessage).Message
-	if next.Agent != "coder" || next.SessionID != m.SessionID || next.Prompt != "And its test." || !auth.VerifyMessage(*next) {
+	if next.Agent != "coder" || next.SessionID != m.SessionID || next.HostID != coder.HostID || next.Prompt != "And its test." || !auth.VerifyMessage(*next) {
 		t.Fatalf("the host is sent %+v", next)
 	}
 	b.Looks("agents-session")

@@ -24,14 +24,14 @@ func (b *BareDevice) MessageAs(id, session, text string) api.NewMessage {
 	return api.NewMessage{ID: m.ID, Agent: m.Agent, Kind: m.Kind, Prompt: m.Prompt, ExpiresAt: m.ExpiresAt, Signature: b.key.Sign(auth.MessageText(m))}
 }
 
-// AgentMessage is a message to an agent of a host, signed by the device.
-func (b *BareDevice) AgentMessage(agent, session, kind, prompt string, options *hook.MessageOptions) api.NewAgentMessage {
+// AgentMessage is a message to an agent of a host, signed by the device for that host.
+func (b *BareDevice) AgentMessage(agent api.Agent, session, kind, prompt string, options *hook.MessageOptions) api.NewAgentMessage {
 	m := hook.Message{
-		ID: uuid.NewString(), Agent: agent, SessionID: session, Kind: kind, Prompt: prompt, Options: options,
+		ID: uuid.NewString(), Agent: agent.Name, HostID: agent.HostID, SessionID: session, Kind: kind, Prompt: prompt, Options: options,
 		ExpiresAt: time.Now().UTC().Add(time.Hour).Format(time.RFC3339),
 	}
 	return api.NewAgentMessage{
-		ID: m.ID, Agent: m.Agent, SessionID: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, Options: m.Options, ExpiresAt: m.ExpiresAt,
+		ID: m.ID, Agent: m.Agent, SessionID: m.SessionID, HostID: m.HostID, Kind: m.Kind, Prompt: m.Prompt, Options: m.Options, ExpiresAt: m.ExpiresAt,
 		Signature: b.key.Sign(auth.MessageText(m)),
 	}
 }

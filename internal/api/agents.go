@@ -1,19 +1,25 @@
 package api
 
 import (
+	"regexp"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"assent/internal/hook"
 )
 
 // Agent is a place to work that a host offers: a project, and the program that works in it (schema Agent).
 type Agent struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description,omitempty"`
-	Hostname    string         `json:"hostname,omitempty"`
-	Tags        []string       `json:"tags,omitempty"`
-	Executor    *AgentExecutor `json:"executor,omitempty"`
-	Project     *AgentProject  `json:"project,omitempty"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Hostname    string `json:"hostname,omitempty"`
+	// HostID is its host as the host calls itself: its name, # and 16 letters and digits that it made once. A message to
+	// the agent is signed for it. Empty: the host is of before, and messages to it name none.
+	HostID   string         `json:"hostId,omitempty"`
+	Tags     []string       `json:"tags,omitempty"`
+	Executor *AgentExecutor `json:"executor,omitempty"`
+	Project  *AgentProject  `json:"project,omitempty"`
 	// Status is AgentIdle, AgentBusy or AgentOffline. A host says the first two; only a broker says the last.
 	Status string `json:"status,omitempty"`
 	// ActiveSessionID is the session that became busy last, of those that are.
@@ -25,6 +31,22 @@ type Agent struct {
 	Limits *AgentLimits `json:"limits,omitempty"`
 	// Worktree says that each session that is started works in a work tree of its own.
 	Worktree bool `json:"worktree,omitempty"`
+}
+
+// hostID is what Agent.HostID is. Its name has no control characters: it is a line of what is signed.
+var hostID = regexp.MustCompile(`^[^\x00-\x1f\x7f-\x{9f}]{1,200}#[0-9a-z]{16}$`)
+
+// IsHostID says whether text can be an Agent.HostID.
+func IsHostID(text string) bool {
+	return len(text) <= MaxHostID && utf8.ValidString(text) && hostID.MatchString(text)
+}
+
+// MaxHostID bounds an Agent.HostID, in bytes.
+const MaxHostID = 217
+
+// HostName is what the host in id is called, as whoever signs for it has to be shown it.
+func HostName(id string) string {
+	return id[:max(0, strings.LastIndex(id, "#"))]
 }
 
 // The values of Agent.Status and AgentSession.Status.
@@ -102,7 +124,9 @@ type NewAgentMessage struct {
 	ID    string `json:"id"`
 	Agent string `json:"agent,omitempty"`
 	// SessionID is a UUID in lower case. A prompt to one that nobody knows starts it.
-	SessionID string               `json:"sessionId"`
+	SessionID string `json:"sessionId"`
+	// HostID is Agent.HostID, of an agent that has one.
+	HostID    string               `json:"hostId,omitempty"`
 	Kind      string               `json:"kind"` // hook.MessagePrompt, MessageResume, MessageCancel or MessageHandover
 	Prompt    string               `json:"prompt,omitempty"`
 	Options   *hook.MessageOptions `json:"options,omitempty"`

@@ -31,7 +31,7 @@ import (
 //     journal the host says lost.
 //
 // The host trusts no broker: it verifies each message by auth.VerifyMessage, and that auth.Thumbprint of
-// its PublicKey is one that its owner accepts, its agent its own, ExpiresAt not over, its id never taken
+// its PublicKey is one that its owner accepts, HostID what it calls itself, its agent its own, ExpiresAt not over, its id never taken
 // before, and its options within the agent's ceilings. Else it says refused, with the reason.
 
 // The types of a HostFrame.

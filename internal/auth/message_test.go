@@ -38,6 +38,15 @@ func TestMessageTextHasOptions(t *testing.T) {
 	}
 }
 
+// TestMessageTextHasHost: what names its host is signed for that one, and no option, text or id can look like it.
+func TestMessageTextHasHost(t *testing.T) {
+	m := hook.Message{ID: "i", Agent: "coder", SessionID: "s", Kind: hook.MessageCancel, ExpiresAt: "2026-11-22T10:00:00Z", HostID: "box#0123456789abcdef"}
+	want := "assent message v2\ni\ncoder\ns\ncancel\n\n\n2026-11-22T10:00:00Z\nbox#0123456789abcdef"
+	if got := string(auth.MessageText(m)); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestThumbprint: it is that of RFC 7638, of the example key of RFC 7517.
 func TestThumbprint(t *testing.T) {
 	k := hook.JWK{Kty: "EC", Crv: "P-256", X: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", Y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}

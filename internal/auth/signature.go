@@ -106,12 +106,19 @@ func VerifyHandBack(requestID string, h hook.HandBack) bool {
 // MessageText is what a device signs to send a message: its id, the agent and the session, its kind, the
 // text, the options, and until when it holds. Broker, host and page make it in the same way.
 //
+// A message that names the host it is for is signed in the second form, which ends with a line for it: so
+// that whoever carries it cannot hand it to another host that has an agent of the same name.
+//
 // The options come in as JSON without white space, members in the order budgetUsd, timeoutSeconds, autoPr,
 // those that are absent, 0 or false left out; as nothing where none is left.
 func MessageText(m hook.Message) []byte {
-	return []byte(strings.Join([]string{
-		"assent message v1", m.ID, m.Agent, m.SessionID, m.Kind, textDigest([]byte(m.Prompt)), textDigest(optionsText(m.Options)), m.ExpiresAt,
-	}, "\n"))
+	version, more := "assent message v1", []string(nil)
+	if m.HostID != "" {
+		version, more = "assent message v2", []string{m.HostID}
+	}
+	return []byte(strings.Join(append([]string{
+		version, m.ID, m.Agent, m.SessionID, m.Kind, textDigest([]byte(m.Prompt)), textDigest(optionsText(m.Options)), m.ExpiresAt,
+	}, more...), "\n"))
 }
 
 func optionsText(o *hook.MessageOptions) []byte {

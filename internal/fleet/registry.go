@@ -436,6 +436,9 @@ func checkAgent(a *api.Agent) string {
 	if a.Status != api.AgentBusy {
 		a.Status, a.ActiveSessionID = api.AgentIdle, ""
 	}
+	if a.HostID != "" && !api.IsHostID(a.HostID) {
+		return "its hostId is none"
+	}
 	a.Description = clipBytes(a.Description, maxWords)
 	a.Tags = slices.Clone(a.Tags[:min(len(a.Tags), maxTags)])
 	for i := range a.Tags {

@@ -36,7 +36,7 @@ func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) 
 // same returns have if m is the same message.
 func same(have, m hook.Message) (hook.Message, error) {
 	if have.SessionID != m.SessionID || have.Prompt != m.Prompt || have.Agent != m.Agent || have.By.ID != m.By.ID || have.ExpiresAt != m.ExpiresAt ||
-		have.Kind != m.Kind || !sameOptions(have.Options, m.Options) {
+		have.Kind != m.Kind || have.HostID != m.HostID || !sameOptions(have.Options, m.Options) {
 		return hook.Message{}, ErrDuplicate
 	}
 	return have, nil
@@ -60,6 +60,9 @@ func check(m *hook.Message, now time.Time) error {
 	}
 	if m.Options != nil {
 		return hook.BadField("options", "are for agents that assent started")
+	}
+	if m.HostID != "" {
+		return hook.BadField("hostId", "is for agents of hosts")
 	}
 	if m.SessionID == "" || len(m.SessionID) > 256 {
 		return hook.BadField("sessionId", "want the id of a session")

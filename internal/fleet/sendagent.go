@@ -29,6 +29,13 @@ func (r *Registry) Send(ctx context.Context, m hook.Message) (hook.Message, erro
 	if err != nil {
 		return hook.Message{}, err
 	}
+	switch {
+	case m.HostID == a.HostID:
+	case m.HostID == "":
+		return hook.Message{}, hook.BadField("hostId", "is missing: this agent's host takes only what was signed for it; reload the page, or update the program that sends")
+	default:
+		return hook.Message{}, hook.BadField("hostId", "is not the host that offers this agent now; look which one does, and send it again")
+	}
 	if err := ceilings(m.Options, a.Limits); err != nil {
 		return hook.Message{}, err
 	}

@@ -11,7 +11,10 @@ type Message struct {
 	// terminal. SessionID is the session's, as in its hooks' events.
 	Agent     string `json:"agent"`
 	SessionID string `json:"sessionId"`
-	Kind      string `json:"kind"` // MessagePrompt, MessageResume, MessageCancel or MessageHandover
+	// HostID is the host that the message is for, as the host calls itself (api.Agent): part of what a device
+	// signs, so that no other host can be handed it. Empty for terminals, and where the host told none.
+	HostID string `json:"hostId,omitempty"`
+	Kind   string `json:"kind"` // MessagePrompt, MessageResume, MessageCancel or MessageHandover
 	// Prompt is the text; empty once it was forgotten.
 	Prompt string `json:"prompt,omitempty"`
 	// Options bound a session that a host starts or goes on with; nil where the sender gave none.

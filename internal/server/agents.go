@@ -44,7 +44,7 @@ func (s *Server) getAgent(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, a)
 }
 
-// messageAgent is POST /v1/agents/{name}/messages {id, sessionId, kind, prompt?, options?, expiresAt, signature,
+// messageAgent is POST /v1/agents/{name}/messages {id, sessionId, hostId?, kind, prompt?, options?, expiresAt, signature,
 // verification?}. Only a paired device can send one, because its host obeys nobody else. To terminal@HOST it is what
 // POST /v1/sessions/{id}/messages is.
 func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 	var sent *hook.Verification
 	var named string // the agent, as an AgentMessage has it
 	if !s.readMembers(w, r, http.StatusUnprocessableEntity, "NewAgentMessage", map[string]any{
-		"id": &m.ID, "agent": &named, "sessionId": &m.SessionID, "kind": &m.Kind, "prompt": &m.Prompt, "options": &options,
+		"id": &m.ID, "agent": &named, "sessionId": &m.SessionID, "kind": &m.Kind, "prompt": &m.Prompt, "options": &options, "hostId": &m.HostID,
 		"expiresAt": &m.ExpiresAt, "signature": &m.Signature, "verification": &proof,
 	}, func() (errs []*hook.FieldError) {
 		for name, id := range map[string]string{"id": m.ID, "sessionId": m.SessionID} {

@@ -156,8 +156,12 @@ const aSession = "7d2f3c1a-5b7e-4a90-8c1d-2e4f60718293"
 
 // toAgent is a signed message of this phone.
 func (p *phone) toAgent(agent, session, kind, prompt string, o *hook.MessageOptions) api.NewAgentMessage {
-	m := hook.Message{ID: uuid.NewString(), Agent: agent, SessionID: session, Kind: kind, Prompt: prompt, Options: o, ExpiresAt: time.Now().UTC().Add(time.Minute).Format(time.RFC3339)}
-	return api.NewAgentMessage{ID: m.ID, SessionID: session, Kind: kind, Prompt: prompt, Options: o, ExpiresAt: m.ExpiresAt, Signature: p.key.Sign(auth.MessageText(m))}
+	return p.toHost("", agent, session, kind, prompt, o)
+}
+
+func (p *phone) toHost(id, agent, session, kind, prompt string, o *hook.MessageOptions) api.NewAgentMessage {
+	m := hook.Message{HostID: id, ID: uuid.NewString(), Agent: agent, SessionID: session, Kind: kind, Prompt: prompt, Options: o, ExpiresAt: time.Now().UTC().Add(time.Minute).Format(time.RFC3339)}
+	return api.NewAgentMessage{ID: m.ID, SessionID: session, HostID: id, Kind: kind, Prompt: prompt, Options: o, ExpiresAt: m.ExpiresAt, Signature: p.key.Sign(auth.MessageText(m))}
 }
 
 func (g *hostRig) send(agent, token string, m any) reply {
@@ -233,6 +237,41 @@ func TestAHostTakesAMessage(t *testing.T) {
 		}
 		if strings.Contains(g.lines.String(), m.Prompt) {
 			t.Error("the log has the text")
+		}
+	})
+}
+
+// A message is signed for the host that offers its agent, and is recorded for no other.
+func TestAMessageNamesItsHost(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p := g.paired(auth.RoleOperate, "phone")
+		here := coder
+		here.HostID = "workstation#0123456789abcdef"
+		bad := coder
+		bad.Name, bad.HostID = "bad", "work\nstation#0123456789abcdef"
+		h, welcome := g.host(here, bad)
+		if len(welcome.Problems) != 1 || !strings.Contains(welcome.Problems[0], "hostId") {
+			t.Errorf("welcome %+v", welcome)
+		}
+		if a := g.agent(); a.HostID != here.HostID {
+			t.Errorf("agent %+v", a)
+		}
+		for _, id := range []string{"", "laptop#0123456789abcdef", "workstation#fedcba9876543210"} {
+			if r := g.send("coder", p.bearer, p.toHost(id, "coder", aSession, hook.MessagePrompt, "hello", nil)); r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, "hostId") {
+				t.Errorf("%q: %d %s", id, r.status, r.body)
+			}
+		}
+		m := p.toHost("laptop#0123456789abcdef", "coder", aSession, hook.MessagePrompt, "hello", nil)
+		m.HostID = here.HostID
+		if r := g.send("coder", p.bearer, m); r.status != http.StatusForbidden {
+			t.Errorf("signed for another: %d %s", r.status, r.body)
+		}
+		m = p.toHost(here.HostID, "coder", aSession, hook.MessagePrompt, "hello", nil)
+		if r := g.send("coder", p.bearer, m); r.status != http.StatusAccepted {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		if f := h.next(); f.Message == nil || f.Message.HostID != here.HostID || !auth.VerifyMessage(*f.Message) {
+			t.Errorf("the host got %+v", f)
 		}
 	})
 }

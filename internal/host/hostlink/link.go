@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +61,9 @@ type Config struct {
 	Find          func() (url string, tls *tls.Config, err error)
 	Proxy         func(*http.Request) (*url.URL, error)
 	Name, Version string // of this machine, and of this program
-	Executor      Executor
+	// ID is this host as messages are signed for it, see Identity.
+	ID       string
+	Executor Executor
 	// Accept are the thumbprints of the keys that are obeyed, as they are now.
 	Accept func() ([]string, error)
 	// Changed has an element when Outbox or Agents may have changed.
@@ -289,7 +292,7 @@ func (l *link) order(m hook.Message) {
 		l.cfg.Executor.Refuse(m.ID, "agents.yaml on the host: "+err.Error())
 		return
 	}
-	o, why := verify(m, accept)
+	o, why := verify(m, l.cfg.ID, accept)
 	if why != "" {
 		l.cfg.Executor.Refuse(m.ID, why)
 		return
@@ -327,7 +330,10 @@ func (l *link) flush() error {
 }
 
 func (l *link) agents() []api.Agent {
-	l.agentsAt, l.told = time.Now(), l.cfg.Executor.Agents()
+	l.agentsAt, l.told = time.Now(), slices.Clone(l.cfg.Executor.Agents())
+	for i := range l.told {
+		l.told[i].HostID = l.cfg.ID
+	}
 	return l.told
 }
 

@@ -53,9 +53,11 @@ func signed(t *testing.T, m hook.Message) (hook.Message, string) {
 	return m, auth.Thumbprint(jwk)
 }
 
+const thisHost = "box#0123456789abcdef"
+
 func message() hook.Message {
 	return hook.Message{
-		ID: "11111111-1111-4111-8111-111111111111", Agent: "coder", SessionID: "22222222-2222-4222-8222-222222222222", Kind: hook.MessagePrompt,
+		ID: "11111111-1111-4111-8111-111111111111", HostID: thisHost, Agent: "coder", SessionID: "22222222-2222-4222-8222-222222222222", Kind: hook.MessagePrompt,
 		Prompt: "go on", Options: &hook.MessageOptions{BudgetUSD: 2, TimeoutSeconds: 90}, ExpiresAt: time.Now().Add(time.Minute).UTC().Format(time.RFC3339),
 	}
 }
@@ -63,38 +65,42 @@ func message() hook.Message {
 // Every member that a device signs counts, and so does whose key it is.
 func TestVerify(t *testing.T) {
 	m, print := signed(t, message())
-	o, why := verify(m, []string{print})
+	o, why := verify(m, thisHost, []string{print})
 	if why != "" || o.ID != m.ID || o.Session != m.SessionID || o.Prompt != "go on" || o.By != print || o.BudgetUSD != 2 || o.Timeout != 90*time.Second {
 		t.Errorf("%+v, %s", o, why)
 	}
 	_, other := signed(t, message())
-	if _, why := verify(m, []string{other}); !strings.Contains(why, "not accepted here") || !strings.Contains(why, "device:"+print) {
+	if _, why := verify(m, thisHost, []string{other}); !strings.Contains(why, "not accepted here") || !strings.Contains(why, "device:"+print) {
 		t.Error(why)
 	}
-	if _, why := verify(m, nil); why == "" {
+	if _, why := verify(m, thisHost, nil); why == "" {
 		t.Error("nobody is accepted, and it is obeyed")
 	}
 	for name, change := range map[string]func(*hook.Message){
 		"id": func(m *hook.Message) { m.ID += "1" }, "agent": func(m *hook.Message) { m.Agent = "x" }, "session": func(m *hook.Message) { m.SessionID = "x" },
 		"kind": func(m *hook.Message) { m.Kind = hook.MessageCancel }, "prompt": func(m *hook.Message) { m.Prompt = "stop" },
 		"options": func(m *hook.Message) { m.Options = nil }, "time": func(m *hook.Message) { m.ExpiresAt = time.Now().Add(time.Hour).UTC().Format(time.RFC3339) },
+		"host": func(m *hook.Message) { m.HostID = "box#fedcba9876543210" }, "no host": func(m *hook.Message) { m.HostID = "" },
 		"no signature": func(m *hook.Message) { m.Signature = "" }, "no key": func(m *hook.Message) { m.PublicKey = nil },
 	} {
 		forged := m
 		change(&forged)
-		if _, why := verify(forged, []string{print}); why == "" {
+		if _, why := verify(forged, thisHost, []string{print}); why == "" {
 			t.Errorf("%s: it is obeyed", name)
 		}
 	}
 	for want, change := range map[string]func(*hook.Message){
 		"a day ahead": func(m *hook.Message) { m.ExpiresAt = time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339) },
 		"no time":     func(m *hook.Message) { m.ExpiresAt = "tomorrow" },
-		"none":        func(m *hook.Message) { m.Options = &hook.MessageOptions{BudgetUSD: -1} },
+		// What was signed for another host that has an agent of this name, or for whichever, is not for this one.
+		"for the host": func(m *hook.Message) { m.HostID = "box#fedcba9876543210" },
+		"this host":    func(m *hook.Message) { m.HostID = "" },
+		"none":         func(m *hook.Message) { m.Options = &hook.MessageOptions{BudgetUSD: -1} },
 	} {
 		m := message()
 		change(&m)
 		m, print := signed(t, m)
-		if _, why := verify(m, []string{print}); !strings.Contains(why, want) {
+		if _, why := verify(m, thisHost, []string{print}); !strings.Contains(why, want) {
 			t.Errorf("%q, want %q", why, want)
 		}
 	}
@@ -172,7 +178,7 @@ func TestRunGoesOn(t *testing.T) {
 		defer conn.Close()
 		connection := connections.Add(1)
 		var f api.HostFrame
-		if conn.ReadJSON(&f) != nil || f.Type != api.HostHello || len(f.Agents) != 1 {
+		if conn.ReadJSON(&f) != nil || f.Type != api.HostHello || len(f.Agents) != 1 || f.Agents[0].HostID != thisHost {
 			t.Errorf("hello: %+v", f)
 			return
 		}
@@ -193,7 +199,7 @@ func TestRunGoesOn(t *testing.T) {
 	defer srv.Close()
 	f := &fake{refused: map[string]string{}, acked: make(chan string, 1)}
 	err := Run(t.Context(), Config{
-		URL: srv.URL, Token: "secret", Name: "box", Version: "1", Executor: f, Accept: func() ([]string, error) { return []string{print}, nil },
+		ID: thisHost, URL: srv.URL, Token: "secret", Name: "box", Version: "1", Executor: f, Accept: func() ([]string, error) { return []string{print}, nil },
 		Changed: make(chan struct{}), Logf: t.Logf,
 	})
 	var refused *RefusedError
@@ -241,7 +247,7 @@ func TestWhatIsAsked(t *testing.T) {
 	defer srv.Close()
 	f := &fake{refused: map[string]string{}, acked: make(chan string, 1)}
 	err := Run(t.Context(), Config{
-		URL: srv.URL, Token: "secret", Name: "box", Version: "1", Executor: f, Accept: func() ([]string, error) { return nil, nil },
+		ID: thisHost, URL: srv.URL, Token: "secret", Name: "box", Version: "1", Executor: f, Accept: func() ([]string, error) { return nil, nil },
 		Changed: make(chan struct{}), Logf: t.Logf,
 	})
 	if a := <-heard; a.Type != api.HostAnswers || a.ID != "q" || a.Answer == nil || a.Answer.Status != http.StatusConflict || a.Answer.Detail != "diff of s" {

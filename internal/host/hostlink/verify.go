@@ -16,8 +16,8 @@ import (
 )
 
 // verify makes an order of a message if the key of a device that is accepted signed it; else why says why
-// not. Whether its time is over, its id is new and its agent is ours, the executor looks at.
-func verify(m hook.Message, accept []string) (o executor.Order, why string) {
+// not. id is this host: a message that names another, or none, is not for it, whoever brings it. Whether its time is over, its id is new and its agent is ours, the executor looks at.
+func verify(m hook.Message, id string, accept []string) (o executor.Order, why string) {
 	switch {
 	case m.PublicKey == nil || m.Signature == "":
 		return o, "no device signed it; this host obeys devices only"
@@ -25,6 +25,10 @@ func verify(m hook.Message, accept []string) (o executor.Order, why string) {
 		return o, "the device's key is not accepted here; on the host, add to accept in agents.yaml: device:" + auth.Thumbprint(*m.PublicKey)
 	case !auth.VerifyMessage(m):
 		return o, "it is not what the device signed"
+	case m.HostID == "":
+		return o, "it was not signed for this host: reload the page, or update the program that sent it"
+	case m.HostID != id:
+		return o, fmt.Sprintf("it was signed for the host %.200q, and this is %q; another one, or one set up anew since: send it again", m.HostID, id)
 	}
 	at, err := time.Parse(time.RFC3339, m.ExpiresAt)
 	if err != nil {

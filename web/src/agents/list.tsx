@@ -42,7 +42,7 @@ function Row({ agent: a }: { agent: Agent }) {
       <span>
         <span class="name">{visibleLine(a.name)}</span>
         {a.project?.name && <small>{visibleLine(a.project.name)}</small>}
-        <small>{[w.states[a.status ?? "offline"], cost > 0 && (cost < 0.005 ? money(cost) : w.cost(money(cost)))].filter(Boolean).join(" · ")}</small>
+        <small>{[w.states[a.status ?? "offline"], cost > 0 && w.cost(money(cost))].filter(Boolean).join(" · ")}</small>
       </span>
     </button>
   );

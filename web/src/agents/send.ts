@@ -4,6 +4,8 @@ import { digest } from "../broker/digest";
 import type { Message } from "../broker/types.gen";
 import { sign } from "../device/device";
 import { authorized, ownDevice } from "../device/session";
+import { agents } from "./agents";
+import { hostOf } from "./host";
 
 type MessageOptions = NonNullable<Message["options"]>;
 
@@ -19,9 +21,11 @@ export interface Sending {
   options?: MessageOptions;
 }
 
-/** Sends a message; the broker tells of it as of any other. Throws Unpaired, ApiError, and an Error where the device's owner was not verified. */
+/** Sends a message; the broker tells of it as of any other. Throws Unpaired, ApiError, and an Error where the device's owner was not verified,
+ * and where the agent's host is not the one that is shown. */
 export async function send({ host, agent, sessionId, kind, prompt = "", options }: Sending): Promise<void> {
   const bounds = ordered(options);
+  const hostId = host ? hostOf(agents.value.find((a) => a.name === agent)) : "";
   const m = {
     id: crypto.randomUUID(),
     agent,
@@ -30,10 +34,11 @@ export async function send({ host, agent, sessionId, kind, prompt = "", options 
     ...(bounds ? { options: bounds } : {}),
     expiresAt: new Date(Date.now() + life).toISOString().replace(/\.\d+/, ""),
     ...(host ? { sessionId } : {}),
+    ...(hostId ? { hostId } : {}),
   };
   const device = ownDevice();
   const text = [
-    "assent message v1",
+    hostId ? "assent message v2" : "assent message v1",
     m.id,
     agent,
     sessionId,
@@ -41,6 +46,7 @@ export async function send({ host, agent, sessionId, kind, prompt = "", options 
     prompt ? await digest(prompt) : "",
     bounds ? await digest(JSON.stringify(bounds)) : "",
     m.expiresAt,
+    ...(hostId ? [hostId] : []),
   ].join("\n");
   const path = host ? `/v1/agents/${encodeURIComponent(agent)}/messages` : messagesPath(sessionId);
   await verified<unknown>(path, device ? { ...m, signature: await sign(device.key, text) } : m, text, true);

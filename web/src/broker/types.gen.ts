@@ -5333,6 +5333,10 @@ export interface Message {
   agent: string;
   sessionId: string;
   /**
+   * The host that it is for, as the agent said when it was signed: no other takes it. Absent of one to a terminal.
+   */
+  hostId?: string;
+  /**
    * prompt: text for the agent; to an agent of a host, also what starts a session. resume: go on with a session that has ended. cancel: end what the session does. handover: end its process here once no turn runs, so that a terminal can go on with it.
    */
   kind: "prompt" | "resume" | "cancel" | "handover";
@@ -5423,6 +5427,10 @@ export interface Agent {
    * Machine hostname where agent is running
    */
   hostname?: string;
+  /**
+   * Its host as that calls itself: its name, # and 16 letters and digits that it made once. A message to the agent is signed for it. Absent where the host is of before.
+   */
+  hostId?: string;
   /**
    * Capabilities/skills tags (e.g., ["typescript", "react"])
    */

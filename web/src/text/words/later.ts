@@ -2,6 +2,11 @@
 // one of these is fetched late, too.
 import { n } from "./count";
 
+/** An amount that is less than the smallest one, <$0.01, in a sentence. */
+const written = (usd: string) => usd.replace(/^</, "less than ");
+const about = (usd: string) => (usd.startsWith("<") ? written(usd) : `about ${usd}`);
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export const laterWords = {
   rename: {
     rename: "Rename",
@@ -112,7 +117,7 @@ export const laterWords = {
   agents: {
     on: (host: string) => `Agents on ${host}`,
     states: { idle: "idle, can be started", busy: "working", offline: "offline" } as const,
-    cost: (usd: string) => `about ${usd}`,
+    cost: about,
     head: (agent: string) => `Start ${agent}`,
     where: (project: string, host: string) => `It works in ${project} on ${host}, and asks here as every agent does.`,
     worktree: "Each session has a git work tree of its own, so what is checked out there stays as it is.",
@@ -132,6 +137,7 @@ export const laterWords = {
     offline: (host: string) => `Its host, ${host}, is not connected. Start \`assent agent serve\` there.`,
     notAllowed: "This browser cannot start agents. Remove it and pair it again with `assent pair --role operate`, or have a device of role admin let it in.",
     failed: (why: string) => `Not started: ${why}.`,
+    otherHost: (shown: string, signed: string) => `the broker shows this agent on ${shown || "no host"}, and wants it signed for ${signed || "none"}: somebody may be in between`,
   },
   lastTurn: {
     label: "Last turn",
@@ -148,8 +154,8 @@ export const laterWords = {
       LOST: "It may not have got the message",
       API: "The model could not be reached, or refused",
     } as Readonly<Record<string, string>>,
-    cost: (usd: string) => `About ${usd}, as the agent's program estimates it`,
-    costOf: (usd: string, budget: string) => `About ${usd} of ${budget}, as the agent's program estimates it`,
+    cost: (usd: string) => `${sentence(about(usd))}, as the agent's program estimates it`,
+    costOf: (usd: string, budget: string) => `${sentence(about(usd))} of ${budget}, as the agent's program estimates it`,
     timeOf: (time: string, most: string) => `${time} of ${most} worked`,
     worktree: "in a work tree of its own",
     pr: (number: string, host: string) => `Pull request ${number && `#${number} `}on ${host}`,
@@ -162,7 +168,7 @@ export const laterWords = {
     sending: "Sending…",
     sent: "Sent.",
     notSent: (why: string) => `Not sent: ${why}.`,
-    budgetMore: (spent: string, budget: string, more: string) => `Spent ${spent} of ${budget}. ${more} more?`,
+    budgetMore: (spent: string, budget: string, more: string) => `Spent ${written(spent)} of ${budget}. ${more} more?`,
     budgetLabel: (most: string) => `More, in US dollars (at most ${most})`,
     budgetNone: (most: string, host: string) => `Spent all of the ${most} that its owner allows on ${host}. To allow more, raise budgetUsd in agents.yaml there, or start another session.`,
     timeMore: (worked: string, time: string, more: string) => `Worked ${worked} of ${time}. ${more} more?`,
