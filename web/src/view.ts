@@ -6,7 +6,11 @@ export const views = ["inbox", "sessions", "history", "rules", "you"] as const;
 /** Charts are a part of the history. */
 export type View = (typeof views)[number] | "charts";
 
-export const view = signal<View>("inbox");
+/** The one that the browser's history says; see way.ts. */
+const kept = (): View => (globalThis.history?.state as { view?: View } | null)?.view ?? "inbox";
+
+export const view = signal(kept());
+globalThis.addEventListener?.("popstate", () => (view.value = kept()));
 
 export const sections = ["devices", "notifications", "answering", "keyboard", "stop"] as const;
 export type Section = (typeof sections)[number];

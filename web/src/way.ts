@@ -1,4 +1,5 @@
-// The browser's Back, and a reload: each entry of its history keeps which part of the page was shown, and which session.
+// The browser's Back, and a reload: each entry of its history keeps which part of the page was shown, and which
+// session. It comes with the parts beside the inbox: who has seen none of them has nowhere to go back to.
 import { batch, effect } from "@preact/signals";
 import { selected } from "./queue/state";
 import { view, type View } from "./view";
@@ -8,23 +9,25 @@ interface At {
   session: string;
 }
 
+const first: At = { view: "inbox", session: "" };
+const saved = (): At => ({ ...first, ...(history.state as Partial<At> | null) });
+
 /** Follows what is shown with the browser's history, and the other way round. */
 export function keepWay(): void {
   const shows = ({ view: v, session }: At) =>
     batch(() => {
       view.value = v;
-      selected.value = session;
+      if (session || v === "sessions") selected.value = session;
     });
-  if ((history.state as At | null)?.view) shows(history.state as At);
-  addEventListener("popstate", (e) => shows((e.state as At | null) ?? { view: "inbox", session: "" }));
   const at = (): At => ({ view: view.value, session: view.value === "sessions" ? selected.value : "" });
+  if (saved().view === view.peek() && !selected.peek()) shows(saved()); // after a reload
+  addEventListener("popstate", () => shows(saved()));
   effect(() => {
     at();
     queueMicrotask(() => { // what changes together is one step
       const is = at();
-      const was = history.state as At | null;
-      if (!was?.view) history.replaceState(is, "");
-      else if (was.view !== is.view || was.session !== is.session) history.pushState(is, "");
+      const was = saved();
+      if (was.view !== is.view || was.session !== is.session) history.pushState(is, "");
     });
   });
 }

@@ -6,7 +6,6 @@ import { show as showRequest } from "../queue/current";
 import { arrivalTrouble, bringUp, known, selected, standing } from "../queue/state";
 import { writeTo } from "../story/messages";
 import { go } from "../view";
-import { keepWay } from "../way";
 import { keepSubscribed, onTap, serviceWorker, takeWantedInAddress, type Wanted } from "./push";
 
 export function arrive(): void {
@@ -15,7 +14,6 @@ export function arrive(): void {
   let once = false;
   effect(() => {
     if (standing.value !== "in" || !known.value) return;
-    if (!once) keepWay(); // before what is wanted, which is shown above where somebody was
     if (wanted) void show(wanted);
     wanted = undefined;
     if (once) return;

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { words } from "../text/words";
 
 type Module = typeof import("./panels");
-type Panels = Omit<Module, "startFeed" | "verify">;
+type Panels = Omit<Module, "keepWay" | "startFeed" | "verify">;
 
 const panels = signal<Panels | undefined>(undefined);
 const failed = signal(false);
@@ -15,6 +15,7 @@ function fetchPanels(): void {
   Promise.all([import("./panels"), styles()]).then(
     ([m]) => {
       m.startFeed();
+      m.keepWay();
       panels.value = m;
     },
     () => (failed.value = true),

@@ -10,6 +10,7 @@ export { RuleBook } from "./rulebook";
 export { Settings } from "./settings";
 export { verify } from "../device/verify";
 export { VerificationOffer } from "./verification";
+export { keepWay } from "../way";
 export { startFeed } from "../story/feed";
 export { Sessions } from "../story/sessions";
 export { Transcript } from "../story/transcriptview";
