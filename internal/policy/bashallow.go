@@ -52,8 +52,15 @@ func (s *Set) coversHere(r *rule, u *shell.Unit, e *scope) (bool, fault) {
 	if r.match.cwd == nil && !e.inPlace(u.Dir, u.DirKnown) {
 		return false, fault{"cwd", "it runs outside the project, and the rule says nothing about cwd"}
 	}
-	t, f := r.match.circumstances(e, u.Dir, u.DirKnown, false)
-	return t == yes, f
+	if t, f := r.match.circumstances(e, u.Dir, u.DirKnown, false); t != yes {
+		return false, f
+	}
+	if r.quiet() {
+		if word := e.networkWord(u); word != "" {
+			return false, networkFault(word)
+		}
+	}
+	return true, fault{}
 }
 
 // inPlace says whether a directory is one that an allow without cwd holds in: the project, or
@@ -85,7 +92,7 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 		op = opRead
 	}
 	for _, r := range s.allowFiles {
-		if !r.match.file.allows(op, at, e) || e.unnamed(r.match).selector != "" {
+		if !r.match.file.allows(op, at, e) || e.unnamed(r.match).selector != "" || r.quiet() && e.networkFile(at) {
 			continue
 		}
 		if t, _ := r.match.circumstances(e, u.Dir, u.DirKnown, false); t != yes {
@@ -100,7 +107,7 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 		return nil, shadow
 	}
 	permits := func(r *rule) bool {
-		if r == nil || e.unnamed(r.match).selector != "" {
+		if r == nil || e.unnamed(r.match).selector != "" || r.quiet() && e.networkFile(at) {
 			return false
 		}
 		set := r.match.command.stdout

@@ -61,14 +61,14 @@ func (s *Set) contained(e *scope, o *outcome, script *shell.Script, found []unit
 				continue
 			}
 			r := s.contains.of(u, e)
-			if r == nil || found[i].again(e) {
+			if r == nil || found[i].again(e) || e.networkWord(u) != "" {
 				return nil, nil, also
 			}
 			if by = first(by, r); !also.add(r.also, e.home) {
 				return nil, nil, also
 			}
 		case shell.ReadFile:
-			if found[i].again(e) {
+			if found[i].again(e) || e.networkWord(u) != "" {
 				return nil, nil, also
 			}
 		case shell.Assign: // in front of a command, and harmless

@@ -259,6 +259,11 @@ func (e *surroundings) resolve(full string) string {
 			at = next
 			continue
 		}
+		if at == "/" && automounter(fold(part)) {
+			if there := path.Clean("/" + part + "/" + rest); e.networkPlace(there) {
+				return there // a look would open a connection
+			}
+		}
 		target, err := e.readlink(next)
 		switch {
 		case err == nil:

@@ -149,6 +149,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 				if !m.file.allows(t.op, at, e) {
 					return false, fault{"file", "the path or what is done to it is another one"}
 				}
+				if r.quiet() && e.networkFile(at) {
+					return false, networkFault(at.spelled)
+				}
 			}
 			if len(paths) == 0 {
 				return false, fault{"file", "it names no path"}

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"assent/internal/hook"
+)
+
+// What the packs that open no connection allow names no path at which an automounter may wait.
+func TestPathsThatMayNameAMachine(t *testing.T) {
+	set := load(t, "version: 1\nuse: [builtin/readonly@1, builtin/git-read@1, builtin/macos-read@1]\n")
+	for _, c := range commands(t, "network-ask.txt") {
+		if v := set.Eval(bashCall(c)); v.Action == hook.ActionAllow {
+			t.Errorf("allowed by %s: %s", v.Rule, c)
+		}
+	}
+	for _, c := range commands(t, "network-allow.txt") {
+		if v := set.Eval(bashCall(c)); v.Action != hook.ActionAllow {
+			t.Errorf("%s: %s", c, v.Reason)
+		}
+	}
+	for file, want := range map[string]hook.Action{
+		"/net/example.com/x": hook.ActionAsk, "/AFS/example.com/x": hook.ActionAsk, "//example.com/share/x": hook.ActionAsk, "/private/net/h/x": hook.ActionAsk, "/corp/x": hook.ActionAsk,
+		"/usr/include/stdio.h": hook.ActionAllow, "/home/user/other/x": hook.ActionAllow, "/tmp/x": hook.ActionAllow,
+	} {
+		if v := set.Eval(toolCall("Read", map[string]any{"file_path": file})); v.Action != want {
+			t.Errorf("Read %s: %s, want %s (%s)", file, v.Action, want, v.Reason)
+		}
+	}
+}
+
+// A project that lies in a directory of its own below / is read with what lies beside it, but no
+// machine beside the one that the project is on.
+func TestAProjectInAPlaceOfItsOwn(t *testing.T) {
+	set := load(t, "version: 1\nuse: [builtin/readonly@1]\n")
+	for project, rows := range map[string]map[string]hook.Action{
+		"/w/project":        {"cat /w/project/a": hook.ActionAllow, "cat /w/shared/a": hook.ActionAllow, "cat /x/a": hook.ActionAsk},
+		"/project":          {"cat /project/a": hook.ActionAllow, "ls /other": hook.ActionAsk},
+		"/net/host/project": {"cat /net/host/project/a": hook.ActionAllow, "cat /net/host/b": hook.ActionAllow, "cat /net/evil/a": hook.ActionAsk},
+		"/net/host":         {"cat /net/host/a": hook.ActionAllow, "cat /net/evil/a": hook.ActionAsk, "cat ../evil/a": hook.ActionAsk},
+	} {
+		for command, want := range rows {
+			c := bashCall(command)
+			c.Cwd, c.Project = project, project
+			if v := set.Eval(c); v.Action != want {
+				t.Errorf("in %s: %s: %s, want %s (%s)", project, command, v.Action, want, v.Reason)
+			}
+		}
+	}
+}
+
+// A rule of the user's own opens such a place, and nothing runs contained with one.
+func TestPathsOnOtherMachinesThatARuleNames(t *testing.T) {
+	set := load(t, "version: 1\nuse: [builtin/readonly@1]\nallow: [\"Bash(cat /corp/data/*)\"]\nrules: [{id: c, action: allow, contain: read, match: {command: {program: [cat, ls]}}}]\n")
+	for command, want := range map[string]hook.Action{"cat /corp/data/x": hook.ActionAllow, "cat /net/evil/x": hook.ActionAsk, "ls -Z /net/evil/x": hook.ActionAsk, "cat < /net/evil/x": hook.ActionAsk} {
+		c := bashCall(command)
+		c.Contain = true
+		if v := set.Eval(c); v.Action != want {
+			t.Errorf("%s: %s, want %s (%s)", command, v.Action, want, v.Reason)
+		}
+	}
+}
+
+// The rules themselves look nothing up where an automounter waits, and follow a link of the project to there
+// only by its text.
+func TestNothingIsLookedUpAtAnAutomounter(t *testing.T) {
+	set := load(t, "version: 1\nuse: [builtin/readonly@1]\nallow: [\"Read(//**)\", \"Bash(cat *)\"]\ndeny: [\"Read(//net/other/**)\"]\n")
+	set.readlink = func(at string) (string, error) {
+		switch {
+		case strings.HasPrefix(strings.ToLower(at), "/net") || strings.HasPrefix(at, "/afs"):
+			t.Errorf("looked up %s", at)
+		case at == testProject+"/link":
+			return "/net/evil/x", nil
+		}
+		return "", os.ErrInvalid
+	}
+	for _, command := range []string{"cat /net/evil/x", "ls ../../../net/evil", "cat link", "stat /afs/evil/x", "find /Net/evil", "cat < /net/evil/x", "cd /net/evil && git log"} {
+		set.Eval(bashCall(command))
+	}
+	if v := set.Eval(toolCall("Read", map[string]any{"file_path": "/net/other/x"})); v.Action != hook.ActionDeny {
+		t.Errorf("a deny of a place on another machine: %s", v.Action)
+	}
+	quiet := load(t, "version: 1\nuse: [builtin/readonly@1]\n")
+	quiet.readlink = set.readlink
+	for _, command := range []string{"cat link", "ls link", "stat -L link", "test -e link", "cat link/y", "wc -l < link"} {
+		quiet.Eval(bashCall(command)) // what is remembered of links changes nothing
+		if v := quiet.Eval(bashCall(command)); v.Action != hook.ActionAsk {
+			t.Errorf("%s: %s", command, v.Action)
+		}
+	}
+}
