@@ -253,7 +253,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "messages", messages.Close)
-	hosts, err := fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: streams, Messages: messages, Known: knownHost(who), Logf: sugar.Warnf})
+	hosts, err := fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: streams, Messages: messages, Known: knownHost(who), Shared: f.natsURL != "", Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}
