@@ -56,7 +56,7 @@ func (d *daemon) openHosts(ctx context.Context) (err error) {
 		return err
 	}
 	d.closes("messages", d.messages.Close)
-	d.hosts, err = fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: d.streams, Messages: d.messages, Known: knownHost(d.who), Logf: d.warnf})
+	d.hosts, err = fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: d.streams, Messages: d.messages, Known: knownHost(d.who), Shared: d.f.natsURL != "", Logf: d.warnf})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,11 +54,14 @@ type RegistryConfig struct {
 	Messages *Store
 	// Known reports whether a host's credential still holds; nil: all do.
 	Known func(host string) bool
-	Logf  func(format string, args ...any)
+	// Shared says that other brokers have the same KV: hosts that are connected to them are here, too.
+	Shared bool
+	Logf   func(format string, args ...any)
 }
 
 // Registry keeps which hosts there are, and the agents that they offer. What a host offered last is kept, so
-// that its agents are known while it is away; whether it is here is known by its connection to this broker.
+// that its agents are known while it is away; whether it is here is known by its connection to this broker, and, where
+// RegistryConfig.Shared is set, by what others say of theirs.
 // Make it with OpenRegistry. All methods may be called from any goroutine.
 type Registry struct {
 	cfg      RegistryConfig
@@ -71,6 +75,15 @@ type Registry struct {
 	told    map[string]string     // guarded by mu; the agents as they were told of, by name
 	forgets map[string]toForget   // guarded by mu; by key
 	forgot  func()                // guarded by mu
+
+	run     string // names this registry among those of the KV
+	came    chan struct{}
+	here    *kvmirror.Mirror // nil unless RegistryConfig.Shared
+	stop    context.CancelFunc
+	beating sync.WaitGroup
+	opened  bool              // guarded by mu; what stood in here is read
+	closed  bool              // guarded by mu
+	heard   map[string]*heard // guarded by mu; by host
 }
 
 // offered is what is kept of a host.
@@ -89,7 +102,11 @@ type hostEntry struct {
 	seen time.Time
 }
 
-func (h *hostEntry) live(now time.Time) bool {
+// liveLocked reports whether a host was heard of, here or at another broker, within the lease.
+func (r *Registry) liveLocked(h *hostEntry, now time.Time) bool {
+	if e := r.heard[h.ID]; e != nil && now.Sub(e.at) < Lease {
+		return true
+	}
 	return !h.seen.IsZero() && now.Sub(h.seen) < Lease
 }
 
@@ -101,7 +118,7 @@ func OpenRegistry(ctx context.Context, cfg RegistryConfig) (*Registry, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
-	r := &Registry{cfg: cfg, hosts: map[string]*hostEntry{}, told: map[string]string{}, forgets: map[string]toForget{}, news: 1}
+	r := &Registry{cfg: cfg, hosts: map[string]*hostEntry{}, told: map[string]string{}, forgets: map[string]toForget{}, news: 1, run: rand.Text(), came: make(chan struct{}, 1), heard: map[string]*heard{}}
 	var err error
 	if r.kv, err = kvmirror.Open(ctx, kvmirror.Config{KV: cfg.KV, Prefix: hostsPrefix, Apply: r.apply, What: "hosts", Logf: cfg.Logf}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -110,11 +127,18 @@ func OpenRegistry(ctx context.Context, cfg RegistryConfig) (*Registry, error) {
 		r.kv.Close()
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
+	if cfg.Shared {
+		if err := r.openHere(ctx); err != nil {
+			r.Close()
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
 	return r, nil
 }
 
 // Close ends the mirror. It may be called more than once.
 func (r *Registry) Close() error {
+	r.closeHere()
 	r.kv.Close()
 	r.toForget.Close()
 	return nil
@@ -199,7 +223,7 @@ func (r *Registry) Agents() []api.Agent {
 	for _, h := range r.inOrderLocked(now) {
 		for _, a := range h.Agents {
 			if !slices.ContainsFunc(list, func(b api.Agent) bool { return a.Name == b.Name }) {
-				list = append(list, h.shown(a, now))
+				list = append(list, r.shownLocked(h, a, now))
 			}
 		}
 	}
@@ -216,7 +240,7 @@ func (r *Registry) inOrderLocked(now time.Time) []*hostEntry {
 		}
 	}
 	slices.SortFunc(hosts, func(a, b *hostEntry) int {
-		if x, y := a.live(now), b.live(now); x != y {
+		if x, y := r.liveLocked(a, now), r.liveLocked(b, now); x != y {
 			if x {
 				return -1
 			}
@@ -227,10 +251,10 @@ func (r *Registry) inOrderLocked(now time.Time) []*hostEntry {
 	return hosts
 }
 
-// shown is an agent as others see it now.
-func (h *hostEntry) shown(a api.Agent, now time.Time) api.Agent {
+// shownLocked is an agent of h as others see it now.
+func (r *Registry) shownLocked(h *hostEntry, a api.Agent, now time.Time) api.Agent {
 	a.Hostname = h.Host
-	if !h.live(now) {
+	if !r.liveLocked(h, now) {
 		a.Status, a.ActiveSessionID = api.AgentOffline, ""
 	}
 	return a
@@ -244,7 +268,7 @@ func (r *Registry) Agent(name string) (a api.Agent, host string, err error) {
 	for _, h := range r.inOrderLocked(now) {
 		for _, a := range h.Agents {
 			if a.Name == name {
-				return h.shown(a, now), h.ID, nil
+				return r.shownLocked(h, a, now), h.ID, nil
 			}
 		}
 	}
@@ -297,6 +321,10 @@ func (r *Registry) Connect(host string, end func()) *Link {
 	r.mu.Unlock()
 	if before != nil {
 		before.end()
+	}
+	select {
+	case r.came <- struct{}{}: // others hear of it at once
+	default:
 	}
 	r.tell()
 	return l

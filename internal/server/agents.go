@@ -196,8 +196,8 @@ func (s *Server) takeBackAgentMessage(w http.ResponseWriter, r *http.Request) {
 // AgentChanged says that an agent of Config.Agents is another now: it is published, and told to pages.
 func (s *Server) AgentChanged(a api.Agent) {
 	s.agentNews.tell()
-	if s.cfg.PublishAgent == nil {
-		return
+	if s.cfg.PublishAgent == nil || a.Status != api.AgentOffline && !s.cfg.Agents.Here(a.Name) {
+		return // the broker that its host is connected to does
 	}
 	value, err := json.Marshal(a)
 	if err == nil {
