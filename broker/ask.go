@@ -69,6 +69,7 @@ func (b *Broker) register(r *hook.Request) (x *Waiting, unrecorded *hook.Request
 		}
 		e = &entry{b: b}
 		e.Request = *r
+		e.endsInLocked()
 		e.awaitRuleLocked()
 		b.entries[r.ID] = e
 		b.linkLocked(e)

@@ -90,3 +90,24 @@ func TestClocksApart(t *testing.T) {
 		})
 	}
 }
+
+// A clock that is set while a request is on its way to the broker, or waits, takes none of its time: the times of a
+// request have no monotonic reading, since they are times of day in UTC.
+func TestTheClockIsSetBeforeARequestIsAsked(t *testing.T) {
+	for _, set := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			q := r.request("x")
+			q.CreatedAt = time.Now().Add(-set).UTC()
+			q.Deadline = q.CreatedAt.Add(time.Minute)
+			w := r.ask(q)
+			time.Sleep(50 * time.Second)
+			if !w.waits() {
+				t.Errorf("set by %v: the hook got %+v, %v", set, w.answer, w.err)
+			}
+			time.Sleep(20 * time.Second)
+			if w.waits() || w.answer.Outcome != hook.Expired {
+				t.Errorf("set by %v: after its time the hook got %+v, %v", set, w.answer, w.err)
+			}
+		})
+	}
+}

@@ -38,6 +38,8 @@ type entry struct {
 	expiring           bool // the deadline has passed
 	answeredUnrecorded bool // its hooks were answered although the log took no end
 
+	endsAt, endsFor time.Time // see ends: the deadline with a monotonic reading, and the Deadline that it is of
+
 	// Of a resumed request, its deadline as its record has it, and its whole time.
 	due  time.Time
 	span time.Duration
@@ -106,11 +108,33 @@ func (e *entry) expiry() time.Time {
 	case e.HeldElsewhere && hook.Mutant("expires-others"):
 		return e.CreatedAt.Add(time.Second)
 	case e.HeldElsewhere:
-		return e.Deadline.Add(e.b.cfg.ElsewhereExpiry)
+		return e.ends().Add(e.b.cfg.ElsewhereExpiry)
 	case e.lapsed: // its hook has so long to come back
 		return e.withdrawAt
 	}
-	return e.Deadline
+	return e.ends()
+}
+
+// ends is the deadline on this machine's monotonic clock, from when it was first asked for: setting the clock
+// moves it no more than the hook's own patience. Deadline itself is a time of day, for people.
+func (e *entry) ends() time.Time {
+	if !e.endsFor.Equal(e.Deadline) {
+		now := time.Now()
+		e.endsAt, e.endsFor = now.Add(e.Deadline.Sub(now)), e.Deadline
+	}
+	return e.endsAt
+}
+
+// endsInLocked is for a request that has just come: how much time it has is known by the times that came with it,
+// whatever the clock says since. mostIntake is more than it can have been on its way to the broker.
+func (e *entry) endsInLocked() {
+	const mostIntake = time.Minute
+	now := time.Now()
+	left, age := e.Deadline.Sub(e.CreatedAt), now.Sub(e.CreatedAt)
+	if age > 0 && age < mostIntake {
+		left -= age
+	}
+	e.endsAt, e.endsFor = now.Add(left), e.Deadline
 }
 
 // resumeLocked takes the time that the hook of a resumed request has left, by its own clock, for the

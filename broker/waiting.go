@@ -131,7 +131,7 @@ func (b *Broker) leftLocked(e *entry, ch hook.Channel) {
 	}
 	if ch != hook.ChannelRemote || !e.comesBack() {
 		end := ending{outcome: hook.Withdrawn, reason: hook.ReasonHangup}
-		if !time.Now().Before(e.Deadline) { // our timer is late, and the hook's was quicker
+		if !time.Now().Before(e.ends()) { // our timer is late, and the hook's was quicker
 			end = ending{outcome: hook.Expired, reason: hook.ReasonDeadline}
 		}
 		b.endLocked(e, end)

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"errors"
+	"time"
 
 	"assent/broker"
 	"assent/internal/agent/agents"
@@ -21,7 +22,7 @@ func (in *Intake) bounded(a *Arrival, req *hook.Request) *hook.Request {
 	if most := agents.MaxHold(req.Agent); most > 0 {
 		hold = min(hold, most-maxMargin)
 	}
-	if end := a.At.Add(hold).UTC(); end.Before(req.Deadline) {
+	if end := onClock(time.Now(), a.At.Add(hold)); end.Before(req.Deadline) {
 		req.Deadline = end // nobody else has it yet
 	}
 	return req

@@ -13,6 +13,7 @@ import (
 
 // newRequest makes a request of an event that asks for permission.
 func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook.Request {
+	now := time.Now()
 	return &hook.Request{
 		ID:             e.ID,
 		SessionID:      p.SessionID,
@@ -25,8 +26,8 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		AgentID:        call.agentID,
 		AgentType:      call.agentType,
 		Origin:         e.Origin,
-		CreatedAt:      time.Now().UTC(),
-		Deadline:       deadline(a.At, a.Timeout).UTC(),
+		CreatedAt:      now.UTC(),
+		Deadline:       onClock(now, deadline(a.At, a.Timeout)),
 		OnTimeout:      a.OnTimeout,
 		PermissionMode: p.PermissionMode,
 		Suggestions:    p.Suggestions,
@@ -55,7 +56,7 @@ func newForm(a *Arrival, e *hook.Event, p payload) *hook.Request {
 	req.Event, req.ToolName, req.ToolInput, req.CallKey = hook.EventElicitation, hook.EventElicitation, p.form, ""
 	req.InputSHA256 = req.PayloadSHA256 // of all that asks, whatever else the event is about
 	req.OnTimeout, req.ReattachSHA256 = hook.Abstain, ""
-	if end := a.At.Add(hook.ElicitationWait).UTC(); end.Before(req.Deadline) {
+	if end := onClock(time.Now(), a.At.Add(hook.ElicitationWait)); end.Before(req.Deadline) {
 		req.Deadline = end
 	}
 	return req
@@ -76,6 +77,10 @@ const maxMargin = 2 * time.Second
 func deadline(at time.Time, timeout time.Duration) time.Time {
 	return at.Add(timeout - min(maxMargin, timeout/10))
 }
+
+// onClock is t, which is by the monotonic clock, as a time of day by the clock that says now: another than t's own
+// says where the clock was set in between. (UTC leaves the monotonic reading out.)
+func onClock(now, t time.Time) time.Time { return now.Add(t.Sub(now)).UTC() }
 
 // timeoutOf is the timeout of a hook whose deadline lies so far ahead.
 func timeoutOf(ahead time.Duration) time.Duration {
