@@ -178,6 +178,7 @@ func TestPhoneAtHome(t *testing.T) {
 	d.Start()
 	b.Do(chromedp.Navigate(page))
 	b.See("[data-ui=link]", rig.Word("link.live"))
+	b.View(rig.Word("views.inbox")) // the page shows what it showed before it was loaded again
 	h := d.Hook(rig.Bash("after", "touch after"))
 	b.See(rig.Open, "touch after")
 	b.Tap(rig.Open + " [data-action=allow]")
