@@ -192,8 +192,14 @@ func (e *scope) oneNetworkWord(w shell.Word, u *shell.Unit) string {
 	if dir == "" {
 		dir = unknownDir
 	}
-	if !e.spend(10) || len(w.Text) > maxPath {
+	switch {
+	case !e.spend(10):
 		return "" // nothing is allowed, then
+	case len(w.Text) > maxPath: // no path is that long, but one may stand in a flag
+		if strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "=/") {
+			return w.Text[:40]
+		}
+		return ""
 	}
 	var few [8]string
 	for _, t := range spellings(few[:0], w.Text) {
@@ -211,7 +217,7 @@ func (e *scope) oneNetworkWord(w shell.Word, u *shell.Unit) string {
 			}
 			t = t[:max(slash, 0)] // where it begins to be a pattern
 		}
-		if t == "" || t[0] == '-' || !plainPath(t) {
+		if t == "" || t[0] == '-' {
 			continue
 		}
 		if at, ok := e.resolvePath(dir, t); ok && e.networkFile(at) {
@@ -220,9 +226,6 @@ func (e *scope) oneNetworkWord(w shell.Word, u *shell.Unit) string {
 	}
 	return ""
 }
-
-// plainPath says whether a text may be a path that somebody meant: one without line breaks.
-func plainPath(t string) bool { return len(t) <= maxPath && strings.IndexByte(t, '\n') < 0 }
 
 // networkText is the first part of a script's text that may name another machine.
 func (e *scope) networkText(text string) string {

@@ -16,6 +16,15 @@ func TestPathsThatMayNameAMachine(t *testing.T) {
 			t.Errorf("allowed by %s: %s", v.Rule, c)
 		}
 	}
+	// A line break is a character of a name as any other, and a flag may be longer than the path in it.
+	for _, c := range []string{
+		"cat '/net/evil/x\ny'", `cat $'/net/evil/a\nb'`, "ls '../../../../../net/evil/a\nb'", "cat < '/net/evil/x\ny'", "wc -l '/corp/x\n'", "cat '//evil/share/x\ny'",
+		"ls --hide=/net/evil/" + strings.Repeat("./", 2040) + "x",
+	} {
+		if v := set.Eval(bashCall(c)); v.Action == hook.ActionAllow {
+			t.Errorf("allowed by %s: %.80q", v.Rule, c)
+		}
+	}
 	for _, c := range commands(t, "network-allow.txt") {
 		if v := set.Eval(bashCall(c)); v.Action != hook.ActionAllow {
 			t.Errorf("%s: %s", c, v.Reason)
