@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 type shared struct {
 	*logtest.Log
 	apart time.Duration
+	older time.Duration // how much older than it is the log takes a record for: its leader's clock is behind
 }
 
 func (s shared) Append(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
@@ -25,7 +27,7 @@ func (s shared) Append(ctx context.Context, rec hook.Record, after uint64) (uint
 		q.CreatedAt, q.Deadline = q.CreatedAt.Add(s.apart), q.Deadline.Add(s.apart)
 		rec.Request = &q
 	}
-	rec.Stored = time.Now() // which the log in memory keeps
+	rec.Stored = time.Now().Add(-s.older) // which the log in memory keeps
 	return s.Log.Append(ctx, rec, after)
 }
 
@@ -37,7 +39,7 @@ func TestClocksApart(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			log := logtest.New()
 			open := func(apart time.Duration) *broker.Broker {
-				b, err := broker.New(t.Context(), broker.Config{Log: shared{log, apart}})
+				b, err := broker.New(t.Context(), broker.Config{Log: shared{Log: log, apart: apart}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,4 +112,65 @@ func TestTheClockIsSetBeforeARequestIsAsked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A log whose new leader has a clock that is minutes behind takes what is new for minutes old, until that is noticed.
+// No broker ends another's request by that, and a hook that goes on at another broker has the time that it says it has.
+func TestTheLogTakesNewRequestsForOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.New()
+		open := func() *broker.Broker {
+			b, err := broker.New(t.Context(), broker.Config{Log: shared{Log: log, older: 10 * time.Minute}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		own, other := open(), open()
+		requests := map[string]hook.Request{}
+		for i, name := range []string{"stays", "moves", "decided"} {
+			q := newRequest(fmt.Sprintf("0000000%d-0000-4000-8000-000000000000", i+1), "s", name, 1)
+			q.Deadline, q.Channel = q.CreatedAt.Add(5*time.Minute), hook.ChannelRemote
+			requests[name] = q
+		}
+		stays, moves := askOn(t, own, requests["stays"]), askOn(t, own, requests["moves"])
+		askOn(t, own, requests["decided"])
+		synctest.Wait()
+		late := open() // it begins when they wait already
+		time.Sleep(time.Minute)
+		for name, b := range map[string]*broker.Broker{"its own": own, "the other": other, "a later one": late} {
+			if n := len(b.Pending()); n != len(requests) {
+				t.Errorf("%s broker shows %d requests after one of five minutes, want %d", name, n, len(requests))
+			}
+		}
+
+		again := func(name string, left time.Duration) hook.Request {
+			q := requests[name]
+			q.CreatedAt = time.Now()
+			q.Deadline = q.CreatedAt.Add(left)
+			return q
+		}
+		if _, err := other.Decide(t.Context(), requests["decided"].ID, allow(requests["decided"]), phone); err != nil {
+			t.Errorf("a decision at the other broker: %v", err)
+		}
+		synctest.Wait()
+		if a, err := askAndWait(t.Context(), late, again("decided", 4*time.Minute)); err != nil || a.Outcome != hook.Allowed {
+			t.Errorf("a hook that comes for its answer at another broker got %+v, %v", a, err)
+		}
+
+		moved := askOn(t, other, again("moves", 4*time.Minute))
+		time.Sleep(3 * time.Minute)
+		if !moved.waits() || !moves.waits() || !stays.waits() {
+			t.Errorf("after four of five minutes the hooks got %+v, %+v, %+v", moved.answer, moves.answer, stays.answer)
+		}
+		time.Sleep(time.Minute + time.Second)
+		for name, w := range map[string]*waiting{"moved": moved, "moves": moves, "stays": stays} {
+			if w.waits() || w.answer.Outcome != hook.Expired {
+				t.Errorf("%s: after its time its hook got %+v, %v", name, w.answer, w.err)
+			}
+		}
+		for _, b := range []*broker.Broker{own, other, late} {
+			_ = b.Close()
+		}
+	})
 }

@@ -33,14 +33,14 @@ type entry struct {
 	// States of a pending request, beside View.Detached and View.HeldElsewhere.
 	handingBack        bool // too large, paused, or nobody there: an end is about to be recorded
 	awaitingRule       bool // a rule is about to answer
-	resumed            bool // found open when this broker started, and its hook is not back yet
+	resumed            bool // recorded by another run or broker, and its hook did not come here yet
 	lapsed             bool // its time was over then by a clock that may have been set; only its hook can tell
 	expiring           bool // the deadline has passed
 	answeredUnrecorded bool // its hooks were answered although the log took no end
 
 	endsAt, endsFor time.Time // see ends: the deadline with a monotonic reading, and the Deadline that it is of
 
-	// Of a resumed request, its deadline as its record has it, and its whole time.
+	// Of a resumed request, its deadline as far as its record says, and its whole time.
 	due  time.Time
 	span time.Duration
 
@@ -137,6 +137,18 @@ func (e *entry) endsInLocked() {
 	e.endsAt, e.endsFor = now.Add(left), e.Deadline
 }
 
+// othersLocked is for a request that another broker recorded. How old it is only the log says, by the clock of
+// the server that leads it, which after a change of leader may be minutes behind. So until its hook comes here and
+// says better it has all its time from now on; ending it in time is for the broker that holds its hook.
+func (e *entry) othersLocked() {
+	e.resumed = true
+	e.due, e.span = e.Deadline, e.Deadline.Sub(e.CreatedAt)
+	e.endsAt, e.endsFor = time.Now().Add(e.span), e.Deadline
+	if e.endsAt.After(e.mayWaitUntil) {
+		e.mayWaitUntil = e.endsAt
+	}
+}
+
 // resumeLocked takes the time that the hook of a resumed request has left, by its own clock, for the
 // truth, if it says otherwise than the record: the machine's clock was set in between. r is what
 // the hook sent now. The request is as old as it was, so what is shown of it moves with the clock.
@@ -178,6 +190,7 @@ func (e *entry) leftOf(r *hook.Request) time.Duration {
 // has left.
 func (e *entry) dueIn(left time.Duration) (set time.Duration) {
 	now := time.Now()
+	e.endsFor = time.Time{}
 	e.Deadline = now.Add(e.due.Sub(now)) // from here on no setting of the clock moves it
 	if set = now.Add(left).Sub(e.due); set.Abs() < clockSlack {
 		set = 0

@@ -15,6 +15,9 @@ type folded struct {
 	heldBy string
 	// clockApart is how far the clock of the broker that asked is from ours, 0 where it is near.
 	clockApart time.Duration
+	// mayWaitUntil is the latest that its hook may wait if the log takes the request for older than it is, see
+	// othersLocked; zero where the broker that recorded it is this one.
+	mayWaitUntil time.Time
 	// handBack is why the request was to be handed back when it was recorded; "" where it was not, or nobody says so.
 	handBack string
 }
@@ -35,6 +38,9 @@ func (f *folded) fold(rec hook.Record) bool {
 		}
 		f.Request = *rec.Request
 		f.CreatedAt, f.Deadline, f.clockApart = byOurClock(&rec)
+		if !rec.Stored.IsZero() {
+			f.mayWaitUntil = f.Deadline.Add(f.Deadline.Sub(f.CreatedAt))
+		}
 		f.heldBy, f.handBack = rec.Broker, rec.Reason
 		f.State = Pending
 		f.AskedSeq = rec.Seq

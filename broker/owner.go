@@ -49,7 +49,11 @@ func (f *folded) tooLate() bool {
 
 // lastMoment is when the request's hook gives up by itself. The deadline lies a little before it.
 func (f *folded) lastMoment() time.Time {
-	return f.Deadline.Add(2 * expiryTimeout(&f.Request))
+	last := f.Deadline
+	if f.mayWaitUntil.After(last) {
+		last = f.mayWaitUntil
+	}
+	return last.Add(2 * expiryTimeout(&f.Request))
 }
 
 // sameSecret compares two hashes of secrets.

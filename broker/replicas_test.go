@@ -133,7 +133,7 @@ func join(t *testing.T, log *logtest.Log, kv *kvtest.KV, id string) *member {
 	if m.presence, err = presence.Open(context.Background(), presence.Config{KV: m.kv, NotFound: kvtest.ErrKey, ID: id, Format: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if m.Broker, err = broker.New(context.Background(), broker.Config{Log: shared{log, 0}, Replicas: m.presence}); err != nil {
+	if m.Broker, err = broker.New(context.Background(), broker.Config{Log: shared{Log: log}, Replicas: m.presence}); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -284,11 +284,11 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		e.NoDedup = local.NoDedup // not recorded
 	}
 	if ours {
-		e.CreatedAt, e.Deadline = local.CreatedAt, local.Deadline // by our own clock, from the hook's own words
-	} else if e.clockApart.Abs() > clockWorry && b.ready && !b.clockWarned {
-		b.clockWarned = true
-		b.cfg.Logf("request %s: the broker that recorded it has a clock %v from ours; deadlines are counted from when the record took it, but set the clocks",
-			e.ID, e.clockApart.Round(time.Second))
+		// By our own clock, from the hook's own words.
+		e.CreatedAt, e.Deadline, e.mayWaitUntil = local.CreatedAt, local.Deadline, time.Time{}
+	} else if !e.mayWaitUntil.IsZero() {
+		e.othersLocked()
+		b.warnOfClockLocked(e)
 	}
 	e.shortenLocked()
 	if e.announced { // its hook came here before the record did
@@ -324,6 +324,16 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	b.queueEndLocked(e)
 	b.recordedLocked(rec.Step, e)
 	b.showLocked(e)
+}
+
+// warnOfClockLocked tells the operator, once, of a broker whose clock is wrong.
+func (b *Broker) warnOfClockLocked(e *entry) {
+	if e.clockApart.Abs() <= clockWorry || !b.ready || b.clockWarned {
+		return
+	}
+	b.clockWarned = true
+	b.cfg.Logf("request %s: the broker that recorded it has a clock %v from ours; deadlines are counted from when the record took it, but set the clocks",
+		e.ID, e.clockApart.Round(time.Second))
 }
 
 // recordedLocked reports a step to Config.Recorded, unless it is one of an earlier run.
