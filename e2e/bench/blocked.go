@@ -29,11 +29,15 @@ type held struct {
 }
 
 // ask sends a PermissionRequest as assent-hook would and returns without waiting.
-func (s *server) ask(n int) (held, error) {
+func (s *server) ask(n int) (held, error) { return s.askAs(n, func(string) {}) }
+
+// askAs tells the request's id before it is sent.
+func (s *server) askAs(n int, id func(string)) (held, error) {
 	body := payload("PermissionRequest", fmt.Sprintf("bench-%d", n%50), n)
 	input := fmt.Appendf(nil, `{"command":"touch /home/dev/project/out-%d.txt","description":"Create a file"}`, n)
 	sum := sha256.Sum256(input)
 	h := held{pending: pending{ID: uuid.NewString(), InputSHA256: hex.EncodeToString(sum[:])}}
+	id(h.ID)
 	conn, err := net.Dial("unix", s.socket)
 	for errors.Is(err, syscall.EAGAIN) { // the socket's backlog is full: the hook client tries again too
 		time.Sleep(5 * time.Millisecond)
