@@ -139,12 +139,21 @@ func (s *server) waitPending(n int, limit time.Duration) ([]pending, error) {
 	return nil, fmt.Errorf("%d requests did not come up in %s", n, limit)
 }
 
-func (s *server) allow(p pending) error {
-	code, err := s.call("POST", "/v1/requests/"+p.ID+"/decision", map[string]string{"behavior": "allow", "inputSha256": p.InputSHA256}, nil)
-	if err == nil && code != http.StatusOK {
-		err = fmt.Errorf("decision: status %d", code)
+func (s *server) allow(p pending) error { return s.allowInTime(p, 0) }
+
+// allowInTime decides again, for so long, where the broker says that it cannot record a decision now.
+func (s *server) allowInTime(p pending, limit time.Duration) error {
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		code, err := s.call("POST", "/v1/requests/"+p.ID+"/decision", map[string]string{"behavior": "allow", "inputSha256": p.InputSHA256}, nil)
+		switch {
+		case err != nil:
+			return err
+		case code == http.StatusOK:
+			return nil
+		case code != http.StatusServiceUnavailable || time.Since(start) > limit:
+			return fmt.Errorf("decision: status %d", code)
+		}
 	}
-	return err
 }
 
 func payload(event, session string, n int) []byte {

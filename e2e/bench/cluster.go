@@ -303,7 +303,7 @@ func (l *load) one(i int) error {
 	case <-time.After(time.Minute):
 		return fmt.Errorf("request %s was not shown at the other broker within a minute", h.ID)
 	}
-	if err := l.servers[there].allow(h.pending); err != nil {
+	if err := l.servers[there].allowInTime(h.pending, time.Minute); err != nil {
 		return err
 	}
 	if err := h.answer(); err != nil {
