@@ -22,6 +22,9 @@ const (
 	// electionPause is the shortest pause for a broker whose cluster cannot record now: it chooses a leader,
 	// which takes seconds.
 	electionPause = 500 * time.Millisecond
+	// proxyPatience is more than proxies try to reach a broker before they answer 502: after that it had held the
+	// request. Brokers say so themselves, but not all proxies pass that on.
+	proxyPatience = 20 * time.Second
 	// Pauses between attempts double from the first to the longest; a broker that has been
 	// away for longAway is asked for less often.
 	firstPause = 20 * time.Millisecond
@@ -38,7 +41,7 @@ type state int
 const (
 	answered    state = iota // 200 or 204; the body is the answer
 	absent                   // there is no socket file
-	unreachable              // nobody accepted, or the connection broke while we sent
+	unreachable              // nobody accepted, or the connection broke while we sent; or a proxy says so, by 502
 	broken                   // the connection broke after we had sent all: the broker may hold it
 	unavailable              // the broker is there and cannot record requests now
 	gatewayLate              // a proxy timed out: the broker behind it held the request
@@ -110,13 +113,24 @@ func sortAnswer(r response) reply {
 		return reply{state: answered, status: 200, body: r.body, about: r.about}
 	case 409:
 		return reply{state: conflict, status: 409}
-	case 429, 502, 503:
+	case 502, 503:
+		switch {
+		case r.held: // by a broker that a proxy has lost
+			return reply{state: broken, status: r.status, err: errBehindProxy}
+		case r.status == 502:
+			return reply{state: unreachable, status: 502, err: errBehindProxy}
+		}
+		return reply{state: unavailable, status: r.status, retry: r.retry}
+	case 429:
 		return reply{state: unavailable, status: r.status, retry: r.retry}
 	case 504, 524: // 524 is Cloudflare's
 		return reply{state: gatewayLate, status: r.status}
 	}
 	return reply{state: refused, status: r.status}
 }
+
+// errBehindProxy is 502, which brokers do not answer with, and 503 where a broker had held the request before.
+var errBehindProxy = errors.New("a proxy before it has lost it")
 
 // looksLikeObject is a plausibility check, no more: answers are printed unparsed.
 func looksLikeObject(b []byte) bool {
@@ -253,6 +267,8 @@ func persist(ctx context.Context, brokers int, try func(attempt int) reply) (rep
 			}
 		case unavailable:
 			wanted = wanted || now.retry
+		case unreachable:
+			waiting = waiting || now.status == 502 && time.Since(began) >= proxyPatience
 		}
 		if n%brokers > 0 {
 			continue

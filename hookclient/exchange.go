@@ -65,6 +65,9 @@ func (q *request) head() []byte {
 		b = appendHeader(b, hook.HeaderRemaining, strconv.FormatInt(q.remaining.Milliseconds(), 10))
 		b = appendHeader(b, hook.HeaderOnTimeout, string(q.onTimeout))
 		b = appendHeader(b, hook.HeaderReattachSecret, q.secret)
+		if q.to.remote {
+			b = appendHeader(b, hook.HeaderInterim, "1")
+		}
 	}
 	b = appendHeader(b, hook.HeaderRefused, q.refusal)
 	if n := len(q.tail.Text); n > 0 {
@@ -88,6 +91,7 @@ type response struct {
 	body   []byte
 	again  bool // the connection can carry another exchange
 	retry  bool // see hook.HeaderRetry
+	held   bool // the broker said before that it holds the request, see hook.HeaderInterim
 	about  about
 }
 
@@ -98,15 +102,17 @@ type about struct{ outcome, byKind, byName, byFile string }
 // receive reads the answer. An error other than errMalformed means that the connection broke
 // before it was complete.
 func (c *conn) receive() (response, error) {
-	budget := maxHead
+	budget, held := maxHead, false
 	for {
 		r, length, chunked, err := c.responseHead(&budget)
+		r.held = held
 		switch {
 		case err != nil:
 			return response{}, err
 		case r.status == 101:
 			return response{}, errMalformed
 		case r.status < 200: // interim
+			held = held || r.status == 102
 			continue
 		case r.status == 204:
 			return r, nil

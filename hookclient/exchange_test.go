@@ -107,7 +107,7 @@ func TestSortAnswer(t *testing.T) {
 		{409, "{}", conflict, ""},
 		{429, "", unavailable, ""},
 		{500, "{}", refused, ""},
-		{502, "", unavailable, ""},
+		{502, "", unreachable, ""},
 		{503, "{}", unavailable, ""},
 		{504, "", gatewayLate, ""},
 		{524, "", gatewayLate, ""},
@@ -115,6 +115,12 @@ func TestSortAnswer(t *testing.T) {
 	for _, c := range cases {
 		if r := sortAnswer(response{status: c.status, body: []byte(c.body)}); r.state != c.want || string(r.body) != c.print {
 			t.Errorf("%d %q: got %d %q", c.status, c.body, r.state, r.body)
+		}
+	}
+	// A broker that held the request is behind the proxy that says so: another one may have it by now.
+	for _, status := range []int{502, 503, 504} {
+		if r := sortAnswer(response{status: status, held: true}); r.state != broken && r.state != gatewayLate {
+			t.Errorf("%d after 102: got %d", status, r.state)
 		}
 	}
 }

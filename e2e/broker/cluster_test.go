@@ -30,7 +30,7 @@ func TestTwoBrokersAreOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster(t, rig.TempDir(t), ports[0])
+	rig.NATS(t, rig.TempDir(t), ports[0])
 	one, other := rig.Serve(t, "--nats-url", "nats://"+freeport.Address(ports[0])), rig.Serve(t, "--nats-url", "nats://"+freeport.Address(ports[0]))
 	hook := one.Hook(rig.Bash("forgotten-session", "echo secret"))
 	other.Allow(other.WaitPending(1)[0]) // decided at the other
@@ -187,7 +187,7 @@ func TestOneOfTwoBrokersRings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster(t, rig.TempDir(t), ports[0])
+	rig.NATS(t, rig.TempDir(t), ports[0])
 	var mu sync.Mutex
 	told := map[string]int{} // by webhook-id
 	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

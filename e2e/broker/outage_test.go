@@ -7,32 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"assent/e2e/rig"
 	"assent/e2e/rig/freeport"
 )
-
-// cluster is an external NATS server, as a user's own would be.
-func cluster(t *testing.T, dir string, port int) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
-		JetStreamMaxStore: 64 << 30, // not what the disk has: streams reserve their bound
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(rig.Soon) {
-		t.Fatal("the NATS server does not start")
-	}
-	return s
-}
 
 func TestExternalNATSAway(t *testing.T) {
 	t.Parallel()
@@ -41,7 +18,7 @@ func TestExternalNATSAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nats := cluster(t, dir, ports[0])
+	nats := rig.NATS(t, dir, ports[0])
 	d := rig.Serve(t, "--nats-url", "nats://"+freeport.Address(ports[0]))
 	waiting := d.Hook(rig.Bash("s", "echo waiting"))
 	r := d.WaitPending(1)[0]
@@ -74,7 +51,7 @@ func TestExternalNATSAway(t *testing.T) {
 		t.Errorf("a decision: %d %s %v, want 503", status, body, err)
 	}
 
-	cluster(t, dir, ports[0])
+	rig.NATS(t, dir, ports[0])
 	d.Await()
 	for _, r := range d.WaitPending(2) {
 		d.Allow(r)

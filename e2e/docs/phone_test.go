@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,7 +43,6 @@ func TestPhoneOwnCertificate(t *testing.T) {
 // TestPhoneCaddy puts the Caddyfile of docs/phone.md before the broker.
 func TestPhoneCaddy(t *testing.T) {
 	t.Parallel()
-	caddy := rig.Need(t, "caddy")
 	listen, front := rig.FreePort(t), rig.FreePort(t)
 	page := "https://box.example:" + portOf(front)
 	d := rig.Serve(t, "--listen", listen, "--public-url", page, "--trusted-proxy", "127.0.0.1")
@@ -55,39 +53,7 @@ func TestPhoneCaddy(t *testing.T) {
 		}
 		file = strings.Replace(file, from, to, 1)
 	}
-	dir := rig.TempDir(t)
-	path := filepath.Join(dir, "Caddyfile")
-	// It must not touch this machine's trust store or its other ports.
-	options := "{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n  default_bind 127.0.0.1\n}\n"
-	if err := os.WriteFile(path, []byte(options+file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", path)
-	cmd.Env = []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "PATH=" + os.Getenv("PATH")}
-	var said rig.Output
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed
-		if t.Failed() {
-			t.Logf("caddy said:\n%s", said.Tail(4000))
-		}
-	})
-	root := filepath.Join(dir, "caddy", "pki", "authorities", "local", "root.crt")
-	rig.Eventually(t, rig.Soon, "Caddy's certificate", func() bool {
-		if _, err := os.Stat(root); err != nil {
-			return false
-		}
-		c, err := tls.Dial("tcp", front, &tls.Config{ServerName: "box.example", InsecureSkipVerify: true}) // is it up?
-		if err != nil {
-			return false
-		}
-		_ = c.Close()
-		return true
-	})
+	root := rig.Caddy(t, file, "box.example", front)
 	rig.NewBrowser(t, root).ApprovesOver(d, page)
 }
 

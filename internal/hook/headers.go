@@ -37,6 +37,10 @@ const (
 	// another leader or is away for now, so the same hook should send the same request again until its own
 	// time is up, here or to another broker of that cluster. Its value is 1.
 	HeaderRetry = "Assent-Retry"
+	// HeaderInterim on a request says that its hook reads interim answers; its value is 1. Then 102 means that the
+	// request is recorded and waits: where a proxy says afterwards that the broker behind it broke off, the
+	// hook comes back.
+	HeaderInterim = "Assent-Interim"
 	// HeaderSpooled marks a message on hooks.<EventType> that waited in a spool file.
 	HeaderSpooled = "Assent-Spooled"
 	// HeaderEmitted marks one that came in an envelope of hookd-emit, HeaderTool says which tool

@@ -21,6 +21,9 @@ import (
 // counts size bytes of the budget.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request, pending *intake.Pending, size int64) {
 	p := principal(r) // nobody, on the unix socket
+	if !pending.Answered() && r.Header.Get(hook.HeaderInterim) == "1" {
+		w.WriteHeader(http.StatusProcessing)
+	}
 	if !pending.Answered() && s.hold(w, pending, size, p) {
 		return
 	}
