@@ -33,7 +33,12 @@ func (s *server) ask(n int) (held, error) { return s.askAs(n, func(string) {}) }
 
 // askAs tells the request's id before it is sent.
 func (s *server) askAs(n int, id func(string)) (held, error) {
-	body := payload("PermissionRequest", fmt.Sprintf("bench-%d", n%50), n)
+	return s.askIn(fmt.Sprintf("bench-%d", n%50), n, id)
+}
+
+// askIn asks in a session.
+func (s *server) askIn(session string, n int, id func(string)) (held, error) {
+	body := payload("PermissionRequest", session, n)
 	input := fmt.Appendf(nil, `{"command":"touch /home/dev/project/out-%d.txt","description":"Create a file"}`, n)
 	sum := sha256.Sum256(input)
 	h := held{pending: pending{ID: uuid.NewString(), InputSHA256: hex.EncodeToString(sum[:])}}
