@@ -158,7 +158,7 @@ func (e *scope) pathRoles(u *shell.Unit, words []shell.Word) func(int, shell.Wor
 	sub := slices.IndexFunc(words, func(w shell.Word) bool { return w.Text == "grep" })
 	var pattern func(int, shell.Word) wordRole
 	if sub >= 0 {
-		pattern = grepRoles(words[sub+1:])
+		pattern = grepRoles(u.Base, words[sub+1:])
 	}
 	return func(i int, w shell.Word) wordRole {
 		switch {
