@@ -23,7 +23,9 @@ type rule struct {
 	// allows them no other way.
 	contain bool
 	also    containAlso
-	seq     int // the order of the files, and of rules in them
+	// quietPack: the rule's pack opens no connection.
+	quietPack bool
+	seq       int // the order of the files, and of rules in them
 
 	message, note string
 	timeout       time.Duration
@@ -76,6 +78,7 @@ func readFile(r *reader, s Source) *rulesFile {
 			}
 		},
 		"defaults": c.defaults,
+		"connects": func(n *yaml.Node) { c.connects(n) },
 		"use":      func(n *yaml.Node) { f.use = r.list(n, "packs, such as builtin/readonly@1") },
 		"allow":    func(n *yaml.Node) { c.strings(n, hook.ActionAllow) },
 		"ask":      func(n *yaml.Node) { c.strings(n, hook.ActionAsk) },
@@ -86,7 +89,24 @@ func readFile(r *reader, s Source) *rulesFile {
 	if !version && len(r.problems) == 0 {
 		r.problem(doc, "the key version is missing, expected version: 1")
 	}
+	if s.Layer == Builtin && c.opens == nil && len(r.problems) == 0 {
+		r.problem(doc, "a pack says whether its commands may open a connection, expected connects: true or connects: false")
+	}
+	for _, rule := range f.rules {
+		rule.quietPack = c.opens != nil && !*c.opens
+	}
 	return f
+}
+
+// connects reads whether the commands of a pack may open a connection. Of one that says no, no rule allows a path
+// that may name another machine. Only packs say it: of other files it would promise what nothing keeps.
+func (c *compiler) connects(n *yaml.Node) {
+	if c.out.source.Layer != Builtin {
+		c.problem(n, "only packs that come with assent say connects; take the line out")
+		return
+	}
+	opens := c.boolean(n, "connects")
+	c.opens = &opens
 }
 
 // compiler turns the nodes of one file into rules.
@@ -94,6 +114,8 @@ type compiler struct {
 	*reader
 	out *rulesFile
 	ids map[string]int // id to line
+	// opens is what a pack says of connections, nil if nothing.
+	opens *bool
 	// size is that of all regular expressions, in instructions.
 	size int
 }

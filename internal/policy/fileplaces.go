@@ -167,7 +167,7 @@ func searched(u *shell.Unit) []shell.Word {
 	if slices.ContainsFunc(words, func(w shell.Word) bool { return w.Static && w.Text == "--files" }) {
 		return nil // the names alone
 	}
-	role, pattern := grepRoles(words), -1
+	role, pattern := grepRoles(u.Base, words), -1
 	if role != nil {
 		pattern = len(words)
 		for i, w := range words {

@@ -76,10 +76,8 @@ func networkFault(text string) fault {
 	return fault{"place", quote(text) + " may be on another machine, to which a look would open a connection; packs allow only what is certain to be here"}
 }
 
-// quiet says whether a rule is of a pack that promises to open no connection.
-func (r *rule) quiet() bool {
-	return r.layer == Builtin && slices.Contains([]string{"builtin/readonly@1", "builtin/git-read@1", "builtin/macos-read@1"}, r.file)
-}
+// quiet says whether a rule is of a pack that promises to open no connection: its file says `connects: false`.
+func (r *rule) quiet() bool { return r.quietPack }
 
 // networkWord is the first word of a unit that may name another machine, "" if there is none.
 func (e *scope) networkWord(u *shell.Unit) string {
@@ -158,7 +156,7 @@ func (e *scope) pathRoles(u *shell.Unit, words []shell.Word) func(int, shell.Wor
 	sub := slices.IndexFunc(words, func(w shell.Word) bool { return w.Text == "grep" })
 	var pattern func(int, shell.Word) wordRole
 	if sub >= 0 {
-		pattern = grepRoles(words[sub+1:])
+		pattern = grepRoles(u.Base, words[sub+1:])
 	}
 	return func(i int, w shell.Word) wordRole {
 		switch {

@@ -100,3 +100,44 @@ func TestNothingIsLookedUpAtAnAutomounter(t *testing.T) {
 		}
 	}
 }
+
+// connecting are programs that open connections whatever their words say.
+var connecting = strings.Fields(`curl wget http https xh ssh scp sftp rsync nc ncat telnet ftp dig host nslookup ping traceroute mtr whois
+	gh glab aws az gcloud kubectl helm docker podman npm pnpm yarn pip pip3 brew cargo go terraform psql mysql redis-cli mongosh`)
+
+// TestPacksSayWhetherTheyConnect: a pack says in its own file whether its commands may open a connection, and
+// nobody else can say it.
+func TestPacksSayWhetherTheyConnect(t *testing.T) {
+	silent := &reader{file: "x"}
+	readFile(silent, Source{Name: "builtin/x@1", Layer: Builtin, Data: []byte("version: 1\nallow: [\"Bash(ls)\"]\n")})
+	if len(silent.problems) != 1 || !strings.Contains(silent.problems[0].Message, "expected connects: true or connects: false") {
+		t.Errorf("a pack that does not say it: %v", silent.problems)
+	}
+	_, err := Load([]Source{{Name: "mine.yaml", Data: []byte("version: 1\nconnects: false\nallow: [\"Bash(ls)\"]\n")}}, LoadOptions{})
+	if err == nil || !strings.Contains(err.Error(), "only packs that come with assent") {
+		t.Errorf("a user's file that says it: %v", err)
+	}
+	quiet := 0
+	for _, name := range Packs() {
+		data, err := pack(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range readFile(&reader{file: name}, Source{Name: name, Layer: Builtin, Data: data}).rules {
+			if !r.quiet() || r.match.command == nil || r.guard() {
+				continue
+			}
+			quiet++
+			for _, g := range r.match.command.programs {
+				for _, p := range connecting {
+					if v := r.id; g.match(p) && !strings.Contains(v, "help") && !strings.Contains(v, "version") {
+						t.Errorf("%s says that it opens no connection, and %s allows %s", name, v, p)
+					}
+				}
+			}
+		}
+	}
+	if quiet < 100 {
+		t.Errorf("only %d rules are of packs that open no connection", quiet)
+	}
+}

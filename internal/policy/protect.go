@@ -221,7 +221,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	how := touch{namesOnly: readsNames, changes: mayChange(u.Base), directories: readsDirectories(u)}
 	var role func(int, shell.Word) wordRole
 	if usesOf(u.Base)&searches != 0 && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return p.hasSign(w.Text) }) {
-		role = grepRoles(u.Argv[1:])
+		role = grepRoles(u.Base, u.Argv[1:])
 	}
 	script := takesScript(u.Base)
 	for i, w := range u.Argv[1:] {

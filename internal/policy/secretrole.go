@@ -47,7 +47,7 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 		}
 		return all(wordPlain)
 	case kind&searches != 0:
-		return grepRoles(words)
+		return grepRoles(u.Base, words)
 	}
 	switch u.Base {
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
@@ -87,8 +87,22 @@ func listsNames(w shell.Word) bool {
 	return strings.HasPrefix(t, "--f") || strings.HasPrefix(t, "--magic") || strings.HasPrefix(t, "-files0") || len(t) > 1 && t[0] == '-' && t[1] != '-' && len(t) < 4 && strings.ContainsAny(t, "fm")
 }
 
+// searchersValues are the letters of flags that take the next word, if nothing stands behind them. One that is
+// missing here does no harm: its value is taken for the pattern then, and what follows for files.
+func searchersValues(program string) string {
+	switch program {
+	case "grep", "egrep", "fgrep":
+		return "ABCmdD"
+	case "rg", "ripgrep":
+		return "ABCmgtTMdjrE"
+	case "ag":
+		return "ABCmg"
+	}
+	return "ABCm"
+}
+
 // grepRoles leaves out the pattern: the first operand, unless a flag may have brought one.
-func grepRoles(words []shell.Word) func(int, shell.Word) wordRole {
+func grepRoles(program string, words []shell.Word) func(int, shell.Word) wordRole {
 	pattern, value := -1, false
 	for i, w := range words {
 		t := w.Prefix
@@ -111,7 +125,9 @@ func grepRoles(words []shell.Word) func(int, shell.Word) wordRole {
 				"--word-regexp", "--line-regexp", "--fixed-strings", "--extended-regexp", "--perl-regexp", "--basic-regexp", "--invert-match", "--recursive", "--dereference-recursive", "--quiet", "--silent", "--no-messages", "--multiline", "--multiline-dotall", "--smart-case",
 				"--case-sensitive", "--column", "--vimgrep", "--null", "--text", "--binary", "--json", "--stats", "--trim", "--pretty", "--follow", "--no-config", "--no-ignore-vcs", "--glob-case-insensitive", "--byte-offset", "--initial-tab", "--crlf", "--pcre2", "--unrestricted",
 				"--passthru", "--no-color", "--color", "--colour", "--null-data", "--line-buffered":
-			case "--after-context", "--before-context", "--context", "--max-count", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude", "--exclude-dir", "--max-depth", "--colors", "--sort", "--sortr", "--engine", "--encoding", "--threads", "--max-filesize", "--max-columns", "--replace":
+			case "--context": // grep and ag read its value behind a = only
+				value = !has && (program == "rg" || program == "ripgrep")
+			case "--after-context", "--before-context", "--max-count", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude", "--exclude-dir", "--max-depth", "--colors", "--sort", "--sortr", "--engine", "--encoding", "--threads", "--max-filesize", "--max-columns", "--replace":
 				value = !has
 			default:
 				if !has {
@@ -122,8 +138,12 @@ func grepRoles(words []shell.Word) func(int, shell.Word) wordRole {
 			if strings.ContainsAny(t[1:], "efG") && !strings.HasPrefix(t, "-g") {
 				return nil
 			}
-			last := t[len(t)-1]
-			value = strings.IndexByte("ABCmgtTMdjr", last) >= 0 && (last != 'r' && last != 'd' && last != 'j' && last != 'T' && last != 't' && last != 'M' && last != 'g' || t == "-g" || t == "-t" || t == "-T" || t == "-j" || t == "-M")
+			if program == "ag" && strings.Contains(t[1:], "p") {
+				return nil // -p FILE: patterns, of which ag shows those that it cannot read
+			}
+			values := searchersValues(program)
+			at := strings.IndexFunc(t[1:], func(r rune) bool { return strings.ContainsRune(values, r) })
+			value = at >= 0 && at == len(t)-2
 		default:
 			pattern = i
 		}

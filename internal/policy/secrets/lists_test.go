@@ -36,7 +36,7 @@ func generate() []byte {
 	var names, kinds, dirs, many []string
 	var shapes []shape
 	var paths [][]string
-	grams, without := map[uint32][]uint16{}, []uint16{}
+	grams, dirGrams := map[uint32][]uint16{}, map[uint32][]uint16{}
 	parts, wild := map[string][]uint16{}, map[string][]uint16{}
 	add := func(s shape) {
 		need := rarest(s.src)
@@ -44,8 +44,7 @@ func generate() []byte {
 		shapes = append(shapes, s)
 		i := uint16(len(shapes) - 1)
 		if len(need) < 3 {
-			without = append(without, i)
-			return
+			panic(s.src + " says too little: every name would be compared with it")
 		}
 		grams[gramOf(need)] = append(grams[gramOf(need)], i)
 	}
@@ -75,7 +74,15 @@ func generate() []byte {
 			if plain {
 				dirs = append(dirs, line)
 			} else {
+				if slices.Contains(many, negated(line)) {
+					break
+				}
 				many = append(many, negated(line))
+				need := rarest(line)
+				if len(need) < 3 {
+					panic(line + " says too little: every name would be compared with it")
+				}
+				dirGrams[gramOf(need)] = append(dirGrams[gramOf(need)], uint16(len(many)-1))
 			}
 		case "[paths]":
 			p := strings.Split(negated(strings.TrimPrefix(strings.TrimPrefix(line, "~"), "/")), "/")
@@ -106,16 +113,19 @@ func generate() []byte {
 	}
 	var b bytes.Buffer
 	b.WriteString("// Code generated from secrets.txt; see the package's documentation. DO NOT EDIT.\n\npackage secrets\n\n")
-	list := func(name string, all []string) {
-		slices.Sort(all)
+	listed := func(name string, all []string) {
 		fmt.Fprintf(&b, "var %s = []string{", name)
-		for i, s := range slices.Compact(all) {
+		for i, s := range all {
 			if i%8 == 0 {
 				b.WriteByte('\n')
 			}
 			fmt.Fprintf(&b, "%q,", s)
 		}
 		b.WriteString("\n}\n\n")
+	}
+	list := func(name string, all []string) {
+		slices.Sort(all)
+		listed(name, slices.Compact(all))
 	}
 	numbers := func(all []uint16) string {
 		s := make([]string, len(all))
@@ -127,25 +137,31 @@ func generate() []byte {
 	list("names", names)
 	list("kinds", kinds)
 	list("directories", dirs)
-	list("manyDirectories", many)
+	listed("manyDirectories", many)
 	b.WriteString("var shapes = []shape{\n")
 	for _, s := range shapes {
 		fmt.Fprintf(&b, "{%q, %v},\n", s.src, s.word)
 	}
-	fmt.Fprintf(&b, "}\n\nvar shapesWithout = %s\n\nvar grams = []gram{\n", numbers(without))
-	var bits [1 << 9]uint64
-	for _, k := range slices.Sorted(maps.Keys(grams)) {
-		fmt.Fprintf(&b, "{%#x, %s},\n", k, numbers(grams[k]))
-		w, bit := gramBit(k)
-		bits[w] |= 1 << bit
-	}
-	b.WriteString("}\n\nvar gramBits = [1 << 9]uint64{\n")
-	for i, w := range bits {
-		if w != 0 {
-			fmt.Fprintf(&b, "%d: %#x,\n", i, w)
+	b.WriteString("}\n")
+	index := func(name, bitsName string, all map[uint32][]uint16) {
+		fmt.Fprintf(&b, "\nvar %s = []gram{\n", name)
+		var bits [1 << 9]uint64
+		for _, k := range slices.Sorted(maps.Keys(all)) {
+			fmt.Fprintf(&b, "{%#x, %s},\n", k, numbers(all[k]))
+			w, bit := gramBit(k)
+			bits[w] |= 1 << bit
 		}
+		fmt.Fprintf(&b, "}\n\nvar %s = [1 << 9]uint64{\n", bitsName)
+		for i, w := range bits {
+			if w != 0 {
+				fmt.Fprintf(&b, "%d: %#x,\n", i, w)
+			}
+		}
+		b.WriteString("}\n")
 	}
-	b.WriteString("}\n\nvar paths = [][]string{\n")
+	index("grams", "gramBits", grams)
+	index("dirGrams", "dirBits", dirGrams)
+	b.WriteString("\nvar paths = [][]string{\n")
 	for _, p := range paths {
 		fmt.Fprintf(&b, "{\"%s\"},\n", strings.Join(p, `", "`))
 	}

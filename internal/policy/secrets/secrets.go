@@ -30,6 +30,21 @@ type gram struct {
 	shapes []uint16
 }
 
+// anyGram says whether one of the patterns does of which a name has the characters that every match has.
+func anyGram(name string, bits *[1 << 9]uint64, all []gram, match func(uint16) bool) bool {
+	for i := 0; i+2 < len(name); i++ {
+		key := gramOf(name[i:])
+		if w, b := gramBit(key); bits[w]&(1<<b) == 0 {
+			continue
+		}
+		n, ok := slices.BinarySearchFunc(all, key, func(g gram, k uint32) int { return int(g.key) - int(k) })
+		if ok && slices.ContainsFunc(all[n].shapes, match) {
+			return true
+		}
+	}
+	return false
+}
+
 func gramOf(s string) uint32 { return uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2]) }
 
 func gramBit(key uint32) (word, bit uint32) {
@@ -64,7 +79,7 @@ func has(sorted []string, s string) bool {
 func Directory(name string) bool { return directory(Fold(name)) }
 
 func directory(name string) bool {
-	return has(directories, name) || slices.ContainsFunc(manyDirectories, func(p string) bool { return fits(p, name) }) || slices.ContainsFunc(Originals(name), directory)
+	return has(directories, name) || anyGram(name, &dirBits, dirGrams, func(i uint16) bool { return fits(manyDirectories[i], name) }) || slices.ContainsFunc(Originals(name), directory)
 }
 
 // Name says whether a file of this name may hold a secret, wherever it lies.
@@ -79,20 +94,8 @@ func file(name string) bool {
 			return true
 		}
 	}
-	for _, i := range shapesWithout {
-		if shapes[i].match(name) {
-			return true
-		}
-	}
-	for i := 0; i+2 < len(name); i++ {
-		key := gramOf(name[i:])
-		if w, b := gramBit(key); gramBits[w]&(1<<b) == 0 {
-			continue
-		}
-		n, ok := slices.BinarySearchFunc(grams, key, func(g gram, k uint32) int { return int(g.key) - int(k) })
-		if ok && slices.ContainsFunc(grams[n].shapes, func(i uint16) bool { return shapes[i].match(name) }) {
-			return true
-		}
+	if anyGram(name, &gramBits, grams, func(i uint16) bool { return shapes[i].match(name) }) {
+		return true
 	}
 	if name == "core" || strings.HasPrefix(name, "vgcore.") { // what a program had in its memory
 		return true
@@ -209,9 +212,44 @@ func below(pattern, parts []string) bool {
 
 // fits compares a name, which has no slash; a pattern that cannot be read fits everything.
 func fits(pattern, name string) bool {
-	if name != "" && pattern[0] != name[0] && pattern[0] != '*' && pattern[0] != '?' && pattern[0] != '[' {
+	// Most differ in how they begin or end: path.Match tries each place for a * before it comes to the end.
+	for pattern != "" && name != "" && plain(pattern[0]) {
+		if pattern[0] != name[0] {
+			return false
+		}
+		pattern, name = pattern[1:], name[1:]
+	}
+	for pattern != "" && plain(pattern[len(pattern)-1]) {
+		if name == "" || pattern[len(pattern)-1] != name[len(name)-1] {
+			return false
+		}
+		pattern, name = pattern[:len(pattern)-1], name[:len(name)-1]
+	}
+	if pattern == "*" {
+		return true
+	}
+	if !hasRuns(pattern, name) {
 		return false
 	}
 	ok, err := path.Match(pattern, name)
 	return ok || err != nil
 }
+
+// hasRuns says whether each part of a pattern that is spelled out stands somewhere in a name.
+func hasRuns(pattern, name string) bool {
+	for i := 0; i < len(pattern); i++ {
+		from := i
+		for i < len(pattern) && plain(pattern[i]) {
+			i++
+		}
+		if from < i && !strings.Contains(name, pattern[from:i]) {
+			return false
+		}
+		if i < len(pattern) && pattern[i] != '*' && pattern[i] != '?' { // a set of characters: the rest is left to path.Match
+			return true
+		}
+	}
+	return true
+}
+
+func plain(c byte) bool { return c != '*' && c != '?' && c != '[' && c != ']' && c != '\\' }
