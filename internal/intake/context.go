@@ -86,7 +86,7 @@ func (in *Intake) lookAtFile(req *hook.Request, c *hook.Context) {
 	found := ondisk.Look(path, in.hidden(req))
 	if t.Kind == tool.Edit {
 		if old, ok := describe.Member(req.ToolInput, replaced(t)); ok && found.Text != nil {
-			c.At = place(*found.Text, old)
+			c.At = editContext(*found.Text, old)
 		}
 		return
 	}
