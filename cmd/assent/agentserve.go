@@ -30,6 +30,9 @@ const hostToken = "host.token"
 
 const maxHostToken = 4 << 10 // bytes of it
 
+// hostTokenMade stands behind a token that nobody put there by hand.
+const hostTokenMade = "\n# made by assent agent serve; assent uninstall removes this file\n"
+
 func (a *app) agentServeCmd() *cobra.Command {
 	var name string
 	c := &cobra.Command{
@@ -154,8 +157,8 @@ func (a *app) hostToken(ctx context.Context, path, name string) (string, error) 
 		return token, nil
 	}
 	text, err := optin.Own(path, maxHostToken)
-	if err == nil && strings.TrimSpace(string(text)) != "" {
-		return strings.TrimSpace(string(text)), nil
+	if token := strings.TrimSpace(strings.TrimSuffix(string(text), hostTokenMade)); err == nil && token != "" {
+		return token, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -178,7 +181,7 @@ func (a *app) hostToken(ctx context.Context, path, name string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	_, err = f.WriteString(made.Secret + "\n")
+	_, err = f.WriteString(made.Secret + hostTokenMade)
 	return made.Secret, errors.Join(err, f.Close())
 }
 

@@ -36,7 +36,7 @@ func (a *app) confirmOr(ctx context.Context, question string, def bool, details 
 		choice, want = choice+"/d", "y, n or d"
 	}
 	for wrong := 0; wrong < 3; wrong++ {
-		fmt.Fprintf(a.out, "%s [%s] ", question, choice)
+		fmt.Fprint(a.out, fit(a.out, fmt.Sprintf("%s [%s] ", question, choice)))
 		text, err := a.readLine(ctx)
 		if err != nil {
 			fmt.Fprintln(a.out)

@@ -156,6 +156,9 @@ func wholeFile(path string, write func(io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
+// howToVerify is for who has not said what to verify, and with which key.
+const howToVerify = "want the file to verify and the broker's public key. Where the broker runs: assent audit export --output record.jsonl, assent audit checkpoint --key > broker.pub; then: assent audit verify record.jsonl --key broker.pub"
+
 func (a *app) auditVerifyCmd() *cobra.Command {
 	var keys, kept []string
 	c := &cobra.Command{
@@ -165,16 +168,16 @@ func (a *app) auditVerifyCmd() *cobra.Command {
 changed, left out or put in, that each device's signature fits, and that it is the record of which checkpoints were
 kept elsewhere. FILE - is the standard input. --key is a key, or a file of keys, one a line; --kept a file of
 checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
-		Example: "  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
+		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("want the file that assent audit export or prove wrote, and --key with the broker's public key")
+				return errors.New(howToVerify)
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(keys) == 0 {
-				return usagef("name the broker's public key with --key: assent audit checkpoint --key shows it there")
+				return usagef(howToVerify)
 			}
 			opts := audit.VerifyOptions{Decode: stream.DecodeEntry}
 			var err error

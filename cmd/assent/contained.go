@@ -47,28 +47,47 @@ func containedBy(named string) (string, error) {
 	return program, nil
 }
 
-// noteContain has the hooks of this user say whether commands can run contained on this machine, and
-// returns a line about it where that is news.
-func noteContain(ctx context.Context, dir string) []install.Note {
-	program, err := containedBy("")
-	if err != nil || dir == "" {
-		program = ""
+// containLine is the line of this user's hook.conf that says whether commands can run contained on this machine.
+// The zero value changes nothing.
+type containLine struct {
+	file, program string
+	abi           int
+	news          bool // the file says something else
+}
+
+// planContain finds out what the line should say. It writes nothing: first a person is told.
+func planContain(ctx context.Context, dir string) containLine {
+	if dir == "" {
+		return containLine{}
 	}
-	abi := 0
-	if program != "" {
-		if abi, err = hookconf.ABI(ctx, program); err != nil || abi < hook.MinContain {
-			abi = 0
+	c := containLine{file: hookconf.Path(dir)}
+	if program, err := containedBy(""); err == nil && program != "" {
+		if abi, err := hookconf.ABI(ctx, program); err == nil && abi >= hook.MinContain {
+			c.program, c.abi = program, abi
 		}
 	}
-	file := hookconf.Path(dir)
-	changed, err := hookconf.SetContain(file, abi, program)
+	have, err := hookconf.Get(c.file, "contain")
+	c.news = err != nil || have != hookconf.Contain(c.abi, c.program)
+	return c
+}
+
+// notes says what will be written.
+func (c containLine) notes() []install.Note {
 	switch {
-	case err != nil:
-		return []install.Note{{Key: "contain", Text: "whether commands can run contained could not be noted: " + show.Line(err.Error())}}
-	case changed && abi > 0:
-		return []install.Note{{Key: "contain", Text: "commands can run contained here, where a rule says contain: read; noted in " + show.Line(file)}}
-	case changed:
-		return []install.Note{{Key: "contain", Text: "commands cannot run contained here any more; noted in " + show.Line(file)}}
+	case !c.news:
+		return nil
+	case c.abi > 0:
+		return []install.Note{{Key: "contain", Text: "with a yes, " + show.Line(c.file) + ", a file of assent's own, notes that rules with contain: read can be used on this machine"}}
+	}
+	return []install.Note{{Key: "contain", Text: "with a yes, the line in " + show.Line(c.file) + " goes that says that commands can run contained here: they cannot any more"}}
+}
+
+func (c containLine) write() error {
+	if !c.news {
+		return nil
+	}
+	if _, err := hookconf.SetContain(c.file, c.abi, c.program); err != nil {
+		return fmt.Errorf("the hooks are written; that commands can run contained could not be noted in %s: %w", c.file, err)
 	}
 	return nil
 }

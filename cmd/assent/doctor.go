@@ -82,9 +82,9 @@ func (a *app) printFindings(findings []doctor.Finding) {
 		case doctor.Fail:
 			sign, role = "✗", terminal.Danger
 		}
-		lines := []string{fmt.Sprintf("%s  %-14s %s", role.On(fmt.Sprintf("%s %-4s", sign, f.Status)), f.Name, show.Line(f.Detail))}
+		lines := []string{fmt.Sprintf("%s  %-14s %s", role.On(fmt.Sprintf("%s %-4s", sign, f.Status)), f.Name, callable(show.Line(f.Detail)))}
 		if f.Fix != "" {
-			lines = append(lines, strings.Repeat(" ", findingMargin)+terminal.Strong.On("→ "+show.Line(f.Fix)))
+			lines = append(lines, strings.Repeat(" ", findingMargin)+terminal.Strong.On("→ "+callable(show.Line(f.Fix))))
 		}
 		for _, line := range lines {
 			for _, row := range terminal.Wrap(line, width, findingMargin) {

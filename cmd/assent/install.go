@@ -229,6 +229,11 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 		return done, err
 	}
 	notes = append(append(notes, plan.Notes...), install.Surroundings(o, plan, settings, at.cwd)...)
+	contain := containLine{}
+	if !f.print && f.scope != string(install.Managed) {
+		contain = planContain(ctx, configDir(os.Getenv))
+		notes = append(notes, contain.notes()...)
+	}
 	plan.Notes = notes
 	done.silent = install.Auto(settings, o)
 	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
@@ -239,10 +244,8 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	if done.installed, err = a.carryOut(ctx, f, plan, o); err == nil {
 		done.HookConf, err = conf.write(a)
 	}
-	if err == nil && !f.print && f.scope != string(install.Managed) {
-		for _, n := range noteContain(ctx, configDir(os.Getenv)) {
-			fmt.Fprintln(a.err, "note:", n.Text)
-		}
+	if err == nil {
+		err = contain.write()
 	}
 	return done, err
 }
@@ -366,27 +369,27 @@ func (a *app) showChange(plan install.Plan) {
 // showPlan prints the notes, and the change in short.
 func (a *app) showPlan(plan install.Plan, o install.Options) {
 	for _, n := range plan.Notes {
-		fmt.Fprintln(a.out, "\n"+strings.Join(terminal.Wrap("Note: "+show.Line(n.Text)+".", columns(a.out), 2), "\n"))
+		fmt.Fprintln(a.out, "\n"+strings.Join(terminal.Wrap(callable("Note: "+show.Line(n.Text)+"."), columns(a.out), 2), "\n"))
 	}
 	switch {
 	case !plan.Changed():
 	case plan.After == nil:
-		fmt.Fprintln(a.out, "\nIn short: the file goes. assent install had made it, and nothing else is in it.")
+		a.tell("\nIn short: the file goes. assent install had made it, and nothing else is in it.")
 	case len(plan.Events) == 0: // an uninstall
-		fmt.Fprintln(a.out, "\nIn short: what assent install added is taken out. The rest of the file stays.")
+		a.tell("\nIn short: what assent install added is taken out. The rest of the file stays.")
 	case o.Format != nil:
-		fmt.Fprintf(a.out, "\nIn short: the hook runs for %s of %s. %s\n", counted(len(plan.Events), "event"), o.Format.Agent, otherFacts(o))
+		a.tell(fmt.Sprintf("\nIn short: the hook runs for %s of %s. %s", counted(len(plan.Events), "event"), o.Format.Agent, otherFacts(o)))
 	default:
-		waits := "It waits for an answer to permission\nrequests, and for two minutes at most to forms of MCP servers. If assent is away it leaves them\nto the terminal."
+		waits := "It waits for an answer to permission requests, and for two minutes at most to forms of MCP servers. If assent is away it leaves them to the terminal."
 		if o.CI {
-			waits = "It waits for an answer to permission\nrequests only, and if assent is away it denies them."
+			waits = "It waits for an answer to permission requests only, and if assent is away it denies them."
 		}
-		fmt.Fprintf(a.out, "\nIn short: the hook runs for %s of Claude Code. %s\n", counted(len(plan.Events), "event"), waits)
+		a.tell(fmt.Sprintf("\nIn short: the hook runs for %s of Claude Code. %s", counted(len(plan.Events), "event"), waits))
 		if len(o.AskRules) > 0 {
-			fmt.Fprintln(a.out, "Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
+			a.tell("Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
 		}
 		if o.DefaultMode != "" {
-			fmt.Fprintf(a.out, "Claude Code starts in the mode %s.\n", o.DefaultMode)
+			a.tell(fmt.Sprintf("Claude Code starts in the mode %s.", o.DefaultMode))
 		}
 	}
 }
@@ -409,30 +412,19 @@ func (a *app) agree(ctx context.Context, f installFlags, plan install.Plan) erro
 
 // nextSteps says what a person does after the hooks are written.
 func (a *app) nextSteps(f installFlags, done outcome) {
-	fmt.Fprintln(a.out, "Claude Code runs these hooks from now on, in open sessions too.")
+	a.tell("Claude Code runs these hooks from now on, in open sessions too.")
 	switch _, err := a.runtime(); {
 	case f.url != "":
-		fmt.Fprintln(a.out, "Next: the token of the broker, if this machine has none: assent join does both, see docs/join.md")
+		a.tell("Next: the token of the broker, if this machine has none: assent join does both, see docs/join.md")
 	case err != nil:
-		fmt.Fprintln(a.out, "Next: start the broker, with assent serve. Until then Claude Code asks in its terminal only.")
+		a.tell("Next: start the broker, with assent serve. Until then Claude Code asks in its terminal only.")
 	default:
-		fmt.Fprintln(a.out, "Next: start claude and have it do something. assent doctor says whether all is well.")
+		a.tell("Next: start claude and have it do something. assent doctor says whether all is well.")
 	}
 	if done.manual {
-		fmt.Fprintln(a.out, keepManual)
+		a.tell(keepManual)
 	}
 	if f.scope == string(install.User) && os.Getenv("CLAUDE_CONFIG_DIR") != "" {
-		fmt.Fprintln(a.out, "CLAUDE_CONFIG_DIR is set here, so the hooks are for a claude that is started with it, too.")
-	}
-}
-
-// leftOver says after an uninstall what of assent is there still. Hooks in another file may ask
-// the broker, so it is not stopped.
-func (a *app) leftOver() {
-	if info, err := a.runtime(); err == nil {
-		fmt.Fprintf(a.out, "The broker still runs (pid %d). Stop it with Ctrl-C in its terminal, or: assent service uninstall\n", info.PID)
-	}
-	if _, err := os.Stat(a.stateDir); err == nil {
-		fmt.Fprintf(a.out, "Records, keys and old settings are in %s;\ndelete it when the broker has stopped.\n", show.Line(a.stateDir))
+		a.tell("CLAUDE_CONFIG_DIR is set here, so the hooks are for a claude that is started with it, too.")
 	}
 }

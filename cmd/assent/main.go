@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	if errors.As(err, &e) && e.err == nil {
 		return e.code
 	}
-	fmt.Fprintln(errw, "assent:", readable(err.Error()))
+	fmt.Fprintln(errw, fit(errw, "assent: "+callable(readable(err.Error()))))
 	if e != nil {
 		return e.code
 	}
@@ -167,7 +167,7 @@ func helpOrUnknown(c *cobra.Command, args []string) error {
 // mendHelp makes help for a command that does not exist an error: cobra would show the help of
 // its parent and succeed.
 func (a *app) mendHelp(root *cobra.Command) {
-	help := root.HelpFunc()
+	help := fitHelp(root.HelpFunc())
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if rest := c.Flags().Args(); c.HasSubCommands() && len(rest) > 0 {
 			a.helpErr = helpOrUnknown(c, rest)

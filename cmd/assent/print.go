@@ -51,7 +51,7 @@ func list[T any](ctx context.Context, a *app, path, empty, header string, row fu
 		return err
 	}
 	if len(items) == 0 {
-		fmt.Fprintln(a.out, empty)
+		a.tell(empty)
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)

@@ -24,7 +24,7 @@ func (d *daemon) openServer(ctx context.Context) (err error) {
 	health := &readiness{streams: d.streams, socket: d.unix}
 	suggested := suggest.NewStanding(d.book, pastOfBroker(d.broker))
 	d.srv, err = server.New(server.Config{
-		Broker: d.broker, Auth: d.who, Publish: d.publish, Mismatches: d.schema.Report, History: d.hist, Push: d.ring, Told: d.ring.Tells,
+		Broker: d.broker, Auth: d.who, Publish: d.publish, Mismatches: d.schema.Report, History: d.hist, Push: d.ring, Notifies: d.ring.Tells,
 		Hold: d.f.hold, HoldUnseen: d.f.unattended == unattendedHold, Ready: health.check, Forgot: forgot, Shared: d.f.natsURL != "",
 		Rules: d.book.Eval, Contain: intake.Contain{Rewrite: d.gate.Rewrite, First: d.once.First}, InForce: d.book.InForce, Views: d.views, Secret: d.secret,
 		Observed: d.changes.Observe, Forgotten: d.changes.Forget, Messages: d.messages, Agents: d.hosts, PublishAgent: d.streams.PublishAgent, ForgetAgent: d.streams.ForgetAgent,

@@ -126,7 +126,7 @@ func raiseSample(kind string, cfg hookclient.Config, announce func(id string)) (
 	if err != nil {
 		return "", nil, fmt.Errorf("the directory we are in: %w", err)
 	}
-	event := claude.Sample(kind, "simulated-"+uuid.NewString(), dir, os.Getenv("HOME"))
+	event := claude.Sample(kind, hook.SampleSession+uuid.NewString(), dir, os.Getenv("HOME"))
 	payload, err := json.Marshal(event)
 	if err != nil {
 		return "", nil, fmt.Errorf("encode the sample: %w", err)

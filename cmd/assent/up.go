@@ -100,7 +100,7 @@ func (u *up) run(ctx context.Context) (err error) {
 			err = errors.Join(err, <-u.ended)
 		}
 	}()
-	fmt.Fprintln(u.out, "assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
+	u.tell("assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
 	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.writeOthers, u.pairBrowser, u.addPhone, u.offerAgents} {
 		if err := step(ctx); err != nil {
 			return u.stopped(ctx, err)
@@ -113,7 +113,7 @@ func (u *up) run(ctx context.Context) (err error) {
 	}
 	err, u.ended = <-u.ended, nil
 	if err == nil {
-		fmt.Fprintln(u.out, "\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
+		u.tell("\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
 	}
 	return err
 }
@@ -150,18 +150,18 @@ func (u *up) begin(ctx context.Context) error {
 // title begins a step.
 func (u *up) title(text string) {
 	u.steps++
-	fmt.Fprintf(u.out, "\n%d. %s\n", u.steps, text)
+	u.tell(fmt.Sprintf("\n%d. %s", u.steps, text))
 }
 
 // writeHooks has the agent ask assent.
 func (u *up) writeHooks(ctx context.Context) error {
 	u.title("Hooks: have Claude Code ask assent")
 	if u.noAgent && len(u.otherAgents()) > 0 {
-		fmt.Fprintln(u.out, "No claude was found on PATH, but other agents were.")
+		u.tell("No claude was found on PATH, but other agents were.")
 		return nil
 	}
 	if u.noAgent {
-		fmt.Fprintln(u.out, "No claude was found on PATH, so there is nothing to install yet. Once it is there, run assent up\nagain, or assent install. The rest works without it.")
+		u.tell("No claude was found on PATH, so there is nothing to install yet. Once it is there, run assent up again, or assent install. The rest works without it.")
 		return nil
 	}
 	var err error
@@ -169,12 +169,12 @@ func (u *up) writeHooks(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errDeclined):
 		u.declined = true
-		fmt.Fprintln(u.out, "Nothing was written. Claude Code will not ask assent; to change that later: assent install")
+		u.tell("Nothing was written. Claude Code will not ask assent; to change that later: assent install")
 	case err != nil:
 		return err
 	case u.hooks.Applied:
 		u.done = append(u.done, "the hooks are written (assent uninstall takes them out)")
-		fmt.Fprintln(u.out, "Claude Code asks assent from now on, in open sessions too.")
+		u.tell("Claude Code asks assent from now on, in open sessions too.")
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func (u *up) writeOthers(ctx context.Context) error {
 	}
 	u.title("Other agents: the same queue for what they ask")
 	if !u.interactive() && !u.f.install.yes {
-		fmt.Fprintf(u.out, "%s here too. To have them ask assent: %s install --all\n", listed(others), typed())
+		u.tell(fmt.Sprintf("%s here too. To have them ask assent: %s install --all", listed(others), typed()))
 		return nil
 	}
 	f := u.f.install
@@ -210,7 +210,7 @@ func (u *up) writeOthers(ctx context.Context) error {
 		return err
 	}
 	if err := u.tellAll(done); err != nil {
-		fmt.Fprintf(u.out, "Everything else works. To try again: %s install --all\n", typed())
+		u.tell(fmt.Sprintf("Everything else works. To try again: %s install --all", typed()))
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func listed(found []installer.Found) string {
 func (u *up) startBroker(ctx context.Context) error {
 	u.title("Broker: it keeps each request until you answer")
 	if info, _ := u.ready(ctx); info.PID != 0 && !u.f.service {
-		fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", info.HTTPURL, info.PID)
+		u.tell(fmt.Sprintf("It runs already, at %s (pid %d).", info.HTTPURL, info.PID))
 		u.passOver()
 		return nil
 	}
@@ -243,7 +243,7 @@ func (u *up) startBroker(ctx context.Context) error {
 		if err = u.keepRunning(ctx); err == nil || u.f.service || ctx.Err() != nil {
 			return err
 		}
-		fmt.Fprintf(u.out, "That did not work: %s\nSo it runs in this terminal.\n", readable(err.Error()))
+		u.tell(fmt.Sprintf("That did not work: %s\nSo it runs in this terminal.", readable(err.Error())))
 	}
 	return u.inThisTerminal(ctx)
 }
@@ -251,7 +251,7 @@ func (u *up) startBroker(ctx context.Context) error {
 // passOver says that flags were given in vain.
 func (u *up) passOver() {
 	if u.otherFlags {
-		fmt.Fprintln(u.out, "It goes on with the flags it was started with, not with those given here.")
+		u.tell("It goes on with the flags it was started with, not with those given here.")
 	}
 }
 
@@ -270,7 +270,7 @@ func (u *up) wantsService(ctx context.Context) (bool, error) {
 	if !u.interactive() || u.f.install.yes {
 		return false, nil
 	}
-	fmt.Fprintln(u.out, "It can run in the background, also after every login, or in this terminal until you close it.")
+	u.tell("It can run in the background, also after every login, or in this terminal until you close it.")
 	return u.confirm(ctx, "Keep it running in the background (recommended; a "+s.Kind()+" service of yours)?", true)
 }
 
@@ -292,7 +292,7 @@ func (u *up) keepRunning(ctx context.Context) error {
 		return err
 	}
 	if info, ok := u.ready(ctx); ok {
-		fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", info.HTTPURL, info.PID)
+		u.tell(fmt.Sprintf("It runs already, at %s (pid %d).", info.HTTPURL, info.PID))
 		u.passOver()
 		return nil
 	}
@@ -302,7 +302,7 @@ func (u *up) keepRunning(ctx context.Context) error {
 	if err := s.Await(ctx, 0); err != nil {
 		return err
 	}
-	fmt.Fprintln(u.out, "The service was down; it runs again.")
+	u.tell("The service was down; it runs again.")
 	u.passOver()
 	return nil
 }
@@ -325,7 +325,7 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 	}()
 	select {
 	case info := <-ready:
-		fmt.Fprintf(u.out, "It runs in this terminal, at %s\n", info.HTTPURL)
+		u.tell(fmt.Sprintf("It runs in this terminal, at %s", info.HTTPURL))
 		for _, note := range u.log.take() {
 			fmt.Fprintln(u.out, layout.Wrap(readable("Note: "+note+"."), "", "  "))
 		}
@@ -344,7 +344,7 @@ func (u *up) addPhone(ctx context.Context) error {
 	}
 	u.title("Phone: answer from anywhere in the house, or further")
 	if door, err := phone.Load(u.stateDir); err == nil {
-		fmt.Fprintf(u.out, "Phones reach the page at %s. To add one: %s phone\n", show.Line(door.URL), typed())
+		u.tell(fmt.Sprintf("Phones reach the page at %s. To add one: %s phone", show.Line(door.URL), typed()))
 		return nil
 	}
 	yes, err := u.confirm(ctx, "Set up a phone now? It takes a minute or two; later: "+typed()+" phone.", false)
@@ -354,7 +354,7 @@ func (u *up) addPhone(ctx context.Context) error {
 	fmt.Fprintln(u.out)
 	err = (&phoning{app: u.app, f: phoneFlags{role: "approve"}}).run(ctx)
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(u.out, "%s\nEverything else works. To try again: %s phone\n", readable("That did not work: "+err.Error()), typed())
+		u.tell(fmt.Sprintf("%s\nEverything else works. To try again: %s phone", readable("That did not work: "+err.Error()), typed()))
 		return nil
 	}
 	return err
@@ -368,26 +368,26 @@ func (u *up) next() {
 	}
 	fmt.Fprintln(u.out)
 	if u.hooks.manual {
-		fmt.Fprintln(u.out, keepManual)
+		u.tell(keepManual)
 	}
-	fmt.Fprintf(u.out, "To try it without an agent%s: %s simulate\n", where, typed())
+	u.tell(fmt.Sprintf("To try it without an agent%s: %s simulate", where, typed()))
 	if u.ended != nil {
-		fmt.Fprintln(u.out, "The broker runs until you press Ctrl-C here or close this terminal.")
+		u.tell("The broker runs until you press Ctrl-C here or close this terminal.")
 	}
 	fmt.Fprintln(u.out)
 	switch {
 	case u.noAgent && len(u.others) > 0:
-		fmt.Fprintf(u.out, "All is well: what %s asks waits where you answer.\n", strings.Join(u.others, " or "))
+		u.tell(fmt.Sprintf("All is well: what %s asks waits where you answer.", strings.Join(u.others, " or ")))
 	case u.noAgent:
-		fmt.Fprintf(u.out, "The broker is ready, but no coding agent asks it yet. Once claude, or another, is on PATH: %s up again.\n", typed())
+		u.tell(fmt.Sprintf("The broker is ready, but no coding agent asks it yet. Once claude, or another, is on PATH: %s up again.", typed()))
 	case u.declined:
-		fmt.Fprintln(u.out, "The broker is ready, but Claude Code does not ask it.")
+		u.tell("The broker is ready, but Claude Code does not ask it.")
 	case u.hooks.silent:
-		fmt.Fprintf(u.out, "The broker is ready, but Claude Code is in auto mode: hardly anything it does will show up. To change that: %s install --ask\n", typed())
+		u.tell(fmt.Sprintf("The broker is ready, but Claude Code is in auto mode: hardly anything it does will show up. To change that: %s install --ask", typed()))
 	case !u.paired:
-		fmt.Fprintf(u.out, "Claude Code asks assent from now on, but no browser is paired yet: %s pair\n", typed())
+		u.tell(fmt.Sprintf("Claude Code asks assent from now on, but no browser is paired yet: %s pair", typed()))
 	default:
-		fmt.Fprintln(u.out, "All is well: start claude in a project, and what it asks waits in the paired browser.")
+		u.tell("All is well: start claude in a project, and what it asks waits in the paired browser.")
 	}
 }
 
@@ -397,7 +397,7 @@ func (u *up) stopped(ctx context.Context, err error) error {
 	given := ctx.Err() != nil || errors.Is(err, io.EOF)
 	switch {
 	case given && u.ended != nil && u.invited:
-		fmt.Fprintln(u.out, "\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
+		u.tell("\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
 		return nil
 	case given && u.invited:
 		u.done = append(u.done, "the broker runs on", "the link above stays good until it is used or expires (then: assent pair)")

@@ -20,7 +20,7 @@ func (u *up) pairBrowser(ctx context.Context) error {
 		return err
 	}
 	if err != nil { // it runs, but keeps no token for us
-		fmt.Fprintf(u.out, "This broker pairs nobody without a token: %v\nThen: assent pair\n", err)
+		u.tell(fmt.Sprintf("This broker pairs nobody without a token: %v\nThen: assent pair", err))
 		return nil
 	}
 	before, err := b.devices(ctx)
@@ -31,11 +31,11 @@ func (u *up) pairBrowser(ctx context.Context) error {
 		for _, d := range before {
 			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(d.Name), show.Line(string(d.Role)))
 		}
-		fmt.Fprintln(u.out, "To pair another: assent pair")
+		u.tell("To pair another: assent pair")
 		return nil
 	}
 	if kept(u.out, os.Getenv) {
-		fmt.Fprintln(u.out, "To pair a browser: assent pair")
+		u.tell("To pair a browser: assent pair")
 		return nil
 	}
 	var p api.Pairing
@@ -75,7 +75,7 @@ func (u *up) awaitDevice(ctx context.Context, b *client, until time.Time) error 
 		select {
 		case <-tick.C:
 		case <-end.C:
-			fmt.Fprintln(u.out, "Nobody came, and the link has expired. For a new one: assent pair")
+			u.tell("Nobody came, and the link has expired. For a new one: assent pair")
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

@@ -105,6 +105,8 @@ func TestDangerIsHeld(t *testing.T) {
 	if r := d.WaitPending(1)[0]; r.State != "pending" {
 		t.Fatalf("a tap allowed what is dangerous")
 	}
+	b.See(allowButton, rig.Word("answer.tooShort"))
+	b.Shot("hold-short.png")
 	held()
 	b.Shot("hold-full.png")
 	if out := h.Wait(); out != rig.Allowed {

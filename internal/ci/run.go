@@ -63,7 +63,7 @@ const Denied = 86
 type run struct {
 	Options
 	dir     string // of this run alone: settings, the sockets, and the broker's state unless that is kept
-	relay   *Relay
+	proxy   *HookProxy
 	rep     report.Run
 	made    []string         // files and directories of the hooks, which go when the run ends
 	signals <-chan os.Signal // from the start until the report is written
@@ -121,7 +121,7 @@ func (r *run) run(ctx context.Context) (int, error) {
 	return r.rep.Exit, err
 }
 
-// guarded starts the broker, the relay and the agent, and returns the agent's exit code.
+// guarded starts the broker, the proxy and the agent, and returns the agent's exit code.
 func (r *run) guarded(ctx context.Context) (code int, err error) {
 	// A signal is for the agent: what it asks on its way out is still answered.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -155,14 +155,14 @@ func (r *run) guarded(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r.relay = New(Config{
+	r.proxy = New(Config{
 		Ask: b.ask, Tell: b.notify, Timeout: r.Timeout, Refuse: refuse, Propose: b.propose,
 		Waits: func(q report.Request) {
 			r.say("waits, for %v at most: %s: %s (request %s)", r.Timeout, q.Tool, q.Summary, q.ID)
 		},
 		Ended: func(q report.Request) { r.say("%s", q.Line()) },
 	})
-	srv := &http.Server{Handler: r.relay, ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: r.proxy, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -196,7 +196,7 @@ func (r *run) guarded(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	_ = srv.Close() // a hook that the agent left behind has nobody to answer to
-	r.relay.End()
+	r.proxy.End()
 	r.settled()
 	return code, nil
 }
@@ -267,9 +267,9 @@ func (r *run) guardedDir() string {
 	return r.dir
 }
 
-// settled takes over what the relay kept.
+// settled takes over what the proxy kept.
 func (r *run) settled() {
-	requests, omitted, events, lost := r.relay.Settled()
+	requests, omitted, events, lost := r.proxy.Settled()
 	r.rep.Requests, r.rep.Omitted = requests, omitted
 	switch {
 	case events == 0:

@@ -37,6 +37,9 @@ func (in *Intake) look(ctx context.Context, a *Arrival, req *hook.Request) (*hoo
 // said reads what the agent said last out of the end of its transcript.
 func said(a *Arrival, req *hook.Request) (text string, cut bool, by, why string) {
 	subagent := req.AgentID != ""
+	if req.Sample() {
+		return "", false, "", hook.SaidUnknown // no agent is there that could have said anything
+	}
 	if len(a.Transcript) == 0 {
 		switch a.NoTranscript {
 		case hook.SaidOff, hook.SaidRefused, hook.SaidLate, hook.SaidBeyond:
@@ -83,7 +86,7 @@ func (in *Intake) lookAtFile(req *hook.Request, c *hook.Context) {
 	found := ondisk.Look(path, in.hidden(req))
 	if t.Kind == tool.Edit {
 		if old, ok := describe.Member(req.ToolInput, replaced(t)); ok && found.Text != nil {
-			c.At = place(*found.Text, old)
+			c.At = editContext(*found.Text, old)
 		}
 		return
 	}

@@ -165,6 +165,7 @@ func TestSaid(t *testing.T) {
 		{"nothing", payload("PermissionRequest", "Bash"), transcript[:strings.IndexByte(transcript, '\n')+1], "", hook.Context{SaidWhy: hook.SaidNothing}},
 		{"switched off", payload("PermissionRequest", "Bash"), "", hook.SaidOff, hook.Context{SaidWhy: hook.SaidOff}},
 		{"not readable", payload("PermissionRequest", "Bash"), "", hook.SaidRefused, hook.Context{SaidWhy: hook.SaidRefused}},
+		{"a sample", strings.Replace(payload("PermissionRequest", "Bash"), `"s"`, `"simulated-1"`, 1), "", hook.SaidRefused, hook.Context{SaidWhy: hook.SaidUnknown}},
 		{"an older hook", payload("PermissionRequest", "Bash"), "", "", hook.Context{SaidWhy: hook.SaidUnknown}},
 		{"a hook's own word", payload("PermissionRequest", "Bash"), "", "<b>", hook.Context{SaidWhy: hook.SaidUnknown}},
 	} {

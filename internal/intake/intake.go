@@ -16,7 +16,7 @@
 //	hold.go       may it wait, and for how long, where the agent shows no prompt meanwhile?
 //	grants.go     what approvers saved is counted when it allows
 //	contain.go    what is allowed only contained: what then runs, and whether it did before
-//	context.go    what else should a person know? prompts.go, place.go
+//	context.go    what else should a person know? prompts.go, editcontext.go
 //	record.go     the request becomes durable, and a rule's answer with it
 //	pending.go    the wait
 //	answer.go     the answer, in the agent's words

@@ -111,10 +111,10 @@ type Config struct {
 	Collectors []prometheus.Collector
 	// HostID names the broker's machine in the submitters of its own users, see Local.
 	HostID string
-	// Told reports whether anybody is told of requests who need not look at the page: by push, by a
+	// Notifies reports whether anybody is told of requests who need not look at the page: by push, by a
 	// service. nil: nobody is. Hold and HoldUnseen say how long agents that show no prompt of their own
 	// meanwhile wait, 0 for intake.DefaultHold, and whether they do so although nobody can be told.
-	Told       func() bool
+	Notifies   func() bool
 	Hold       time.Duration
 	HoldUnseen bool
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that

@@ -173,7 +173,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Messages != nil && cfg.PublishAgent != nil {
 		s.sockets.Go(s.followBlocked)
 	}
-	if cfg.Told != nil {
+	if cfg.Notifies != nil {
 		s.sockets.Go(s.followAttendance)
 	}
 	if cfg.History != nil {

@@ -14,7 +14,7 @@ const goneFor = 30 * time.Second
 
 // reachable reports whether somebody who may decide can be told of a request now.
 func (s *Server) reachable() bool {
-	return s.cfg.HoldUnseen || s.watchers.Load() > 0 || s.cfg.Told != nil && s.cfg.Told()
+	return s.cfg.HoldUnseen || s.watchers.Load() > 0 || s.cfg.Notifies != nil && s.cfg.Notifies()
 }
 
 // followAttendance hands back, when nobody has been there for a while, the requests of agents that show no

@@ -13,6 +13,8 @@ import (
 	"assent/internal/host/optin"
 )
 
+var errNoCommit = errors.New("the project has no commit of which the session could get a work tree: make one there (git commit), or write worktree: false in agents.yaml")
+
 // gitTime bounds the making of a work tree.
 const gitTime = 2 * time.Minute
 
@@ -30,6 +32,9 @@ func (h *Host) tree(ctx context.Context, project, name string) error {
 		branch := "worktree-" + name // as the client calls it
 		err := h.git(ctx, project, "worktree", "add", "-b", branch, dir, "HEAD")
 		if err != nil && h.git(ctx, project, "worktree", "add", "-f", "-f", dir, branch) != nil { // one that was removed
+			if h.git(ctx, project, "rev-parse", "--git-dir") == nil && h.git(ctx, project, "rev-parse", "--verify", "--quiet", "HEAD") != nil {
+				return errNoCommit
+			}
 			return fmt.Errorf("make the work tree of the session: %w", err)
 		}
 	}

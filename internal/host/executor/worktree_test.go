@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,9 @@ func TestTree(t *testing.T) {
 		t.Errorf("without a repository: %v", err)
 	}
 	git("init", "-q")
+	if err := h.tree(t.Context(), project, "none"); !errors.Is(err, errNoCommit) {
+		t.Errorf("without a commit: %v", err)
+	}
 	put(filepath.Join(project, ".git", "hooks", "post-checkout"), "#!/bin/sh\ntouch "+project+"/ran\n")
 	put(settings, `{"hooks":{}}`)
 	git("add", ".")

@@ -292,7 +292,7 @@ func (l *link) order(m hook.Message) {
 		l.cfg.Executor.Refuse(m.ID, "agents.yaml on the host: "+err.Error())
 		return
 	}
-	o, why := verify(m, l.cfg.ID, accept)
+	o, why := orderOf(m, l.cfg.ID, accept)
 	if why != "" {
 		l.cfg.Executor.Refuse(m.ID, why)
 		return

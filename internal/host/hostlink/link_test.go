@@ -65,15 +65,15 @@ func message() hook.Message {
 // Every member that a device signs counts, and so does whose key it is.
 func TestVerify(t *testing.T) {
 	m, print := signed(t, message())
-	o, why := verify(m, thisHost, []string{print})
+	o, why := orderOf(m, thisHost, []string{print})
 	if why != "" || o.ID != m.ID || o.Session != m.SessionID || o.Prompt != "go on" || o.By != print || o.BudgetUSD != 2 || o.Timeout != 90*time.Second {
 		t.Errorf("%+v, %s", o, why)
 	}
 	_, other := signed(t, message())
-	if _, why := verify(m, thisHost, []string{other}); !strings.Contains(why, "not accepted here") || !strings.Contains(why, "device:"+print) {
+	if _, why := orderOf(m, thisHost, []string{other}); !strings.Contains(why, "not accepted here") || !strings.Contains(why, "device:"+print) {
 		t.Error(why)
 	}
-	if _, why := verify(m, thisHost, nil); why == "" {
+	if _, why := orderOf(m, thisHost, nil); why == "" {
 		t.Error("nobody is accepted, and it is obeyed")
 	}
 	for name, change := range map[string]func(*hook.Message){
@@ -85,7 +85,7 @@ func TestVerify(t *testing.T) {
 	} {
 		forged := m
 		change(&forged)
-		if _, why := verify(forged, thisHost, []string{print}); why == "" {
+		if _, why := orderOf(forged, thisHost, []string{print}); why == "" {
 			t.Errorf("%s: it is obeyed", name)
 		}
 	}
@@ -100,7 +100,7 @@ func TestVerify(t *testing.T) {
 		m := message()
 		change(&m)
 		m, print := signed(t, m)
-		if _, why := verify(m, thisHost, []string{print}); !strings.Contains(why, want) {
+		if _, why := orderOf(m, thisHost, []string{print}); !strings.Contains(why, want) {
 			t.Errorf("%q, want %q", why, want)
 		}
 	}

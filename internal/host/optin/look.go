@@ -78,7 +78,8 @@ func (a Agent) lookProject() []Finding {
 	if err := Others(a.Project); err != nil {
 		return refuse(err.Error(), writable)
 	}
-	if root := gitrepo.Find(a.Project).Root; root != "" && root != a.Project {
+	repo := gitrepo.Find(a.Project)
+	if root := repo.Root; root != "" && root != a.Project {
 		return refuse(a.Project+" is in the work tree "+root+", whose settings would count too", "name the work tree itself as project")
 	}
 	found, all, first := below(a.Project)
@@ -89,6 +90,9 @@ func (a Agent) lookProject() []Finding {
 	}
 	if !all {
 		return []Finding{{Name: "project", Warning: true, Detail: fmt.Sprintf("%s: nobody else can write to the first %d files; there are more", a.Project, maxEntries)}}
+	}
+	if a.Worktree && repo.Root != "" && repo.Head == "" {
+		return []Finding{{Name: "project", Warning: true, Detail: "no commit was found in " + a.Project + ", of which a session could get a work tree", Fix: "make one there (git commit), or write worktree: false"}}
 	}
 	return []Finding{{Name: "project", Detail: a.Project + ": nobody else can write to it"}}
 }

@@ -59,6 +59,15 @@ func TestLook(t *testing.T) {
 				}
 			}
 		}, "project", "work tree"},
+		{"no commit for a work tree", func(t *testing.T, a *Agent, s *Surroundings) {
+			a.Worktree = true
+			write(t, filepath.Join(a.Project, ".git", "HEAD"), "ref: refs/heads/main\n", 0o600)
+			for _, d := range []string{"objects", "refs"} {
+				if err := os.Mkdir(filepath.Join(a.Project, ".git", d), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "", "no commit was found"},
 		{"hooks in the project", func(t *testing.T, a *Agent, s *Surroundings) {
 			write(t, settings(*a), `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"x"}]}]},"permissions":{"allow":["Bash(*)"]}}`, 0o600)
 		}, "accepted", "1 hook (PreToolUse); permission for Bash(*)"},

@@ -186,6 +186,9 @@ func digestOf(req *hook.Request, ruleText string) string {
 
 // candidates returns what could be proposed for a request, the narrowest first, or why nothing.
 func (p *Proposer) candidates(req *hook.Request) ([]candidate, string) {
+	if req.Sample() {
+		return nil, "it is a sample, and an answer to a sample allows nothing else"
+	}
 	if req.Uninspectable != "" {
 		return nil, "the request can be read in two ways, and no rule allows such a request"
 	}

@@ -220,6 +220,11 @@ func TestNoProposal(t *testing.T) {
 	if p := d.propose(odd); len(p.Proposals) != 0 {
 		t.Error("a request that can be read in two ways has a proposal")
 	}
+	sample := d.bash("mytool x")
+	sample.SessionID = hook.SampleSession + "1"
+	if p := d.propose(sample); len(p.Proposals) != 0 || !strings.Contains(p.Reason, "sample") {
+		t.Errorf("a sample has a proposal: %+v", p)
+	}
 	far := d.bash("mytool")
 	far.Host = "elsewhere"
 	if p := d.propose(far); len(p.Proposals) != 0 {

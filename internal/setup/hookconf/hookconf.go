@@ -46,11 +46,15 @@ func ABI(ctx context.Context, program string) (int, error) {
 // SetContain has hook clients say that commands can run contained, by this program; with abi 0 that they
 // cannot. It reports whether that changed the file, which it makes where it is needed.
 func SetContain(file string, abi int, program string) (changed bool, err error) {
-	value := ""
-	if abi > 0 {
-		value = fmt.Sprintf("%d %s", abi, program)
+	return Set(file, Setting{"contain", Contain(abi, program)})
+}
+
+// Contain is the value of the line that SetContain writes; empty with abi 0, where there is none.
+func Contain(abi int, program string) string {
+	if abi == 0 {
+		return ""
 	}
-	return Set(file, Setting{"contain", value})
+	return fmt.Sprintf("%d %s", abi, program)
 }
 
 // Setting is a line of the file, which is taken out where Value is empty.

@@ -4,6 +4,7 @@ import { reason } from "../broker/http";
 import type { Agent } from "../broker/types.gen";
 import { ownDevice } from "../device/session";
 import { selected, sessions } from "../queue/state";
+import { Rich } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { One, useMessages } from "../story/composer";
@@ -42,7 +43,7 @@ function Form({ agent }: { agent: Agent }) {
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState("");
   const no = cannot(agent);
-  if (no) return <p class="quiet">{no}</p>;
+  if (no) return <p class="quiet"><Rich text={no} put={{ host: visibleLine(agent.hostname ?? "") }} /></p>;
   const over = outside(budget, 0.01, ceiling) ? w.budgetOver(ceiling ? money(ceiling) : "") : outside(minutes, 1, longest / 60) ? w.timeOver(longest ? span(longest) : "") : "";
   const ready = prompt.trim() !== "" && !over;
   const go = async () => {
@@ -114,7 +115,7 @@ function Form({ agent }: { agent: Agent }) {
 function cannot(agent: Agent): string {
   const role = ownDevice()?.role;
   if (role !== "operate" && role !== "admin") return w.notAllowed;
-  if (agent.status === "offline") return w.offline(visibleLine(agent.hostname ?? ""));
+  if (agent.status === "offline") return w.offline;
   const most = agent.limits?.sessions ?? 0;
   const work = (agent.sessions ?? []).filter((s) => s.status === "busy").length;
   return most > 0 && work >= most ? w.full(most) : "";

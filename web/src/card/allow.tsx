@@ -6,7 +6,7 @@ import { words } from "../text/words";
 
 const holds = 800; // ms; answer.css fills the button in the same time
 const pause = 500; // ms between two presses
-const forget = 5000; // ms, after which the first of two presses is forgotten
+const forget = 5000; // ms, after which the first of two presses is forgotten, and that a press was too short
 const longLabel = 15; // characters; more are written smaller
 
 interface Props {
@@ -38,7 +38,7 @@ export function AllowButton({ id, label, about, hold, off, busy, describedBy, re
   const to = (next: Stage) => {
     holding.current?.abort();
     clearTimeout(forgets.current);
-    if (next === "again") forgets.current = setTimeout(() => setStage(""), forget);
+    if (next && next !== "holding") forgets.current = setTimeout(() => setStage(""), forget);
     setStage(next);
   };
   // Another request, or one that cannot be allowed any more, begins from the beginning.
@@ -80,7 +80,7 @@ export function AllowButton({ id, label, about, hold, off, busy, describedBy, re
     to("again");
   };
   const state = busy ? "busy" : stage || undefined;
-  const text = stage === "again" ? words.answer.again : stage === "holding" ? words.answer.holding : label;
+  const text = { "": label, again: words.answer.again, holding: words.answer.holding, short: words.answer.tooShort }[stage];
   return (
     <>
       <button
@@ -106,7 +106,7 @@ export function AllowButton({ id, label, about, hold, off, busy, describedBy, re
         <span class={text.length > longLabel ? "long" : undefined}>{text}</span>
       </button>
       {hold && <span class="unseen" id={`${id}-press`}>{words.answer.howToHold}</span>}
-      {hold && <span class="unseen" role="status">{stage === "again" ? words.answer.again : stage === "short" ? words.answer.tooShort : ""}</span>}
+      {hold && <span class="unseen" role="status">{stage === "again" || stage === "short" ? text : ""}</span>}
     </>
   );
 }

@@ -45,7 +45,7 @@ export function Where({ item: { request: r } }: { item: Item }) {
         {(r.machine ?? (severalHosts.value && r.host)) && <span>{visibleLine(r.machine ?? r.host!)}</span>}
         {!!r.allowedHere && <span data-ui="allowed-here">{words.card.allowedHere(r.allowedHere)}</span>}
         {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
-        {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
+        <Sample of={r} />
         {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
       </div>
       <time class="age" data-ui="age" dateTime={r.createdAt}>
@@ -53,6 +53,11 @@ export function Where({ item: { request: r } }: { item: Item }) {
       </time>
     </div>
   );
+}
+
+/** That nothing ran or runs: assent made the request up. */
+export function Sample({ of }: { of: { sessionId: string } }) {
+  return of.sessionId.startsWith("simulated-") ? <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span> : null;
 }
 
 /** What it would do, thing by thing, the worst first; nothing where the headline has said all. */

@@ -7,6 +7,7 @@ import { toolKind } from "../broker/tools";
 import type { Settled } from "../broker/types.gen";
 import { Difference } from "../card/difference";
 import { Parts } from "../card/fields";
+import { Sample } from "../card/head";
 import { partsOf } from "../card/parts";
 import { Said } from "../card/said";
 import { AgentMark } from "../queue/agent";
@@ -74,6 +75,7 @@ export function Decided({ d, before, only }: Props) {
       )}
       {d.message && <p class="told">{words.history.told(visibleLine(d.message))}</p>}
       <div class="where">
+        <Sample of={d} />
         <AgentMark of={whole ?? sessions.value.get(d.sessionId) ?? {}} />
         {d.repo && (
           <button type="button" class="link" title={words.history.filter(visibleLine(d.repo))} onClick={() => only({ repo: d.repo ?? "" })}>

@@ -10,6 +10,7 @@ import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
 import { authorized, ownDevice } from "../device/session";
 import { link } from "../queue/state";
+import { Rich } from "../text/rich";
 import { visibleLine, visibleText } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { heard, keepMessagesOf, messages, writing } from "./messages";
@@ -54,7 +55,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     return (
       <>
         {about}
-        <p class="quiet say-not">{w.notAllowed}</p>
+        <p class="quiet say-not"><Rich text={w.notAllowed} /></p>
       </>
     );
   }

@@ -16,7 +16,7 @@ export const answerWords = {
     allowThat: (action: string) => `Allow ${action}`,
     hold: "Hold to allow",
     holding: "Keep holding…",
-    tooShort: "Hold the button until it is full.",
+    tooShort: "Hold until it is full",
     again: "Press again to allow",
     howToHold: "Hold it for a second, or press it twice with the keyboard.",
     more: "More answers",

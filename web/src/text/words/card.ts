@@ -80,7 +80,7 @@ export const cardWords = {
     beginningCut: "(What came before was left out.)",
     all: (count: number) => `all ${count} characters`,
     unheard: {
-      beyond: (agent: string) => `What ${agent} said is too far back in its transcript.`,
+      beyond: (agent: string) => `What ${agent} said last was not found in the end of its transcript.`,
       refused: (agent: string) => `What ${agent} said could not be read.`,
       late: (agent: string) => `What ${agent} said could not be read in time.`,
       lost: (agent: string) => `What ${agent} said was lost when assent restarted.`,

@@ -134,7 +134,7 @@ export const laterWords = {
     cancel: "Cancel",
     close: "Close",
     gone: "No host offers this agent any more.",
-    offline: (host: string) => `Its host, ${host}, is not connected. Start \`assent agent serve\` there.`,
+    offline: "Its host, {host}, is not connected. Start `assent agent serve` there.",
     notAllowed: "This browser cannot start agents. Remove it and pair it again with `assent pair --role operate`, or have a device of role admin let it in.",
     failed: (why: string) => `Not started: ${why}.`,
     otherHost: (shown: string, signed: string) => `the broker shows this agent on ${shown || "no host"}, and wants it signed for ${signed || "none"}: somebody may be in between`,

@@ -12,8 +12,8 @@ const (
 	maxEditLine = 200 // characters of each
 )
 
-// place is where old stands in text; nil where it does not stand there exactly once.
-func place(text, old string) *hook.Place {
+// editContext is where old stands in text; nil where it does not stand there exactly once.
+func editContext(text, old string) *hook.Place {
 	at := strings.Index(text, old)
 	if at < 0 && strings.Contains(text, "\r\n") { // the agent sees line feeds only
 		text = strings.ReplaceAll(text, "\r\n", "\n")

@@ -15,10 +15,10 @@ import (
 	"assent/internal/host/executor"
 )
 
-// verify makes an order of a message if the key of a device that is accepted signed it; else why says why
+// orderOf makes an order of a message if the key of a device that is accepted signed it; else why says why
 // not. id is this host: a message that names another, or none, is not for it, whoever brings it. Whether its
 // time is over, its id is new and its agent is ours, the executor looks at.
-func verify(m hook.Message, id string, accept []string) (o executor.Order, why string) {
+func orderOf(m hook.Message, id string, accept []string) (o executor.Order, why string) {
 	switch {
 	case m.PublicKey == nil || m.Signature == "":
 		return o, "no device signed it; this host obeys devices only"

@@ -1,7 +1,7 @@
 // Package ci runs an agent without a person (assent ci run). Run finds the agent in a command line,
 // gives it settings with our hooks, hands on signals, and writes a report.
 //
-// A Relay stands between the hooks of the run and the broker they ask, and keeps what became of each
+// A HookProxy stands between the hooks of the run and the broker they ask, and keeps what became of each
 // permission request. It answers every request: with the broker's answer, or with a denial that says
 // why there was none, and always before the hook's own timeout. It allows nothing by itself. Because
 // it asks the broker, the agent needs no token.
@@ -12,7 +12,7 @@
 // hooks, one waits for the agent's end. Run waits for all of them. A broker of our own is in a
 // fourth, for which Broker.Stop waits.
 //
-// A Relay is an http.Handler and may serve any number of hooks at a time. Settled may be called at
+// A HookProxy is an http.Handler and may serve any number of hooks at a time. Settled may be called at
 // any time, End when the server is closed. Config.Ended is called by one goroutine at a time.
 package ci
 
@@ -68,8 +68,8 @@ const (
 	notifyTime = 600 * time.Millisecond
 )
 
-// Relay is an http.Handler for POST /v1/hooks and POST /v1/hooks/context. Make it with New.
-type Relay struct {
+// HookProxy is an http.Handler for POST /v1/hooks and POST /v1/hooks/context. Make it with New.
+type HookProxy struct {
 	cfg Config
 
 	mu      sync.Mutex
@@ -82,12 +82,12 @@ type Relay struct {
 	serving sync.WaitGroup // hooks; added to under mu, and not after ended
 }
 
-// New returns a Relay.
-func New(cfg Config) *Relay { return &Relay{cfg: cfg} }
+// New returns a HookProxy.
+func New(cfg Config) *HookProxy { return &HookProxy{cfg: cfg} }
 
 // Settled returns the requests that are over, how many more there were, how many hooks came in all,
 // and why an event was not taken, if one was not.
-func (r *Relay) Settled() (requests []report.Request, omitted, events int, lost string) {
+func (r *HookProxy) Settled() (requests []report.Request, omitted, events int, lost string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]report.Request{}, r.settled...), r.omitted, r.events, r.lost
@@ -95,7 +95,7 @@ func (r *Relay) Settled() (requests []report.Request, omitted, events int, lost 
 
 // End takes no more hooks and waits for those that are being served. Their connections must be
 // closed, or about to be: then what still waited is settled as withdrawn.
-func (r *Relay) End() {
+func (r *HookProxy) End() {
 	r.mu.Lock()
 	r.ended = true
 	r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Relay) End() {
 }
 
 // begin reports whether a hook is still served; then serving.Done is to be called.
-func (r *Relay) begin() bool {
+func (r *HookProxy) begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.ended {
@@ -112,7 +112,7 @@ func (r *Relay) begin() bool {
 	return !r.ended
 }
 
-func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+func (r *HookProxy) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if !r.begin() {
 		http.Error(w, "the run is over", http.StatusServiceUnavailable)
 		return
@@ -157,7 +157,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_, _ = w.Write(body) // an agent that is gone reads nothing
 }
 
-func (r *Relay) notify(ctx context.Context, e hook.Event) (why string) {
+func (r *HookProxy) notify(ctx context.Context, e hook.Event) (why string) {
 	if r.cfg.Refuse != "" {
 		return ""
 	}
@@ -167,7 +167,7 @@ func (r *Relay) notify(ctx context.Context, e hook.Event) (why string) {
 }
 
 // ask settles a request and returns what its hook prints.
-func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadable error, t hookclient.Transcript, timeout time.Duration) []byte {
+func (r *HookProxy) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadable error, t hookclient.Transcript, timeout time.Duration) []byte {
 	start := time.Now()
 	rec := recordOf(e, p, start)
 	if r.cfg.Waits != nil {
@@ -207,7 +207,7 @@ func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadabl
 
 // settle says in rec what an answer means, and returns what the hook prints. Whatever is no clear
 // answer is a denial.
-func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.Answer, agent string) []byte {
+func (r *HookProxy) settle(ctx context.Context, rec *report.Request, a hookclient.Answer, agent string) []byte {
 	deny := func(kind, words string) []byte {
 		rec.Verdict, rec.By, rec.Message = report.Denied, report.By{Kind: kind}, show.Text(words)
 		body, err := agents.Deny(agent, words)
@@ -250,7 +250,7 @@ func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.An
 
 // propose asks for rules that would have allowed a request. One that a rule denied needs another
 // change than one more rule.
-func (r *Relay) propose(e hook.Event, p hook.Payload, rec *report.Request) ([]report.Proposal, string) {
+func (r *HookProxy) propose(e hook.Event, p hook.Payload, rec *report.Request) ([]report.Proposal, string) {
 	if rec.By.Kind == report.Rule {
 		return nil, "a rule denies it, and no other rule can overrule that one"
 	}

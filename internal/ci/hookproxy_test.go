@@ -23,7 +23,7 @@ const (
 )
 
 // post sends a payload as a hook does.
-func post(r *Relay, ctx context.Context, payload string, header map[string]string) *httptest.ResponseRecorder {
+func post(r *HookProxy, ctx context.Context, payload string, header map[string]string) *httptest.ResponseRecorder {
 	q := httptest.NewRequestWithContext(ctx, "POST", "/v1/hooks", strings.NewReader(payload))
 	for name, value := range header {
 		q.Header.Set(name, value)
@@ -145,7 +145,7 @@ func TestWaitingIsSaidAndTheAgentMayLeave(t *testing.T) {
 	})
 }
 
-// On a machine that was held up the relay may hear that the hook has gone before it hears that its
+// On a machine that was held up the proxy may hear that the hook has gone before it hears that its
 // own time, which ends earlier, is up.
 func TestHookThatGoesWhenItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
