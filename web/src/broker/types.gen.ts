@@ -5245,6 +5245,10 @@ export interface AuditCheckpoint {
    * Why the tree takes nothing more.
    */
   stopped?: string;
+  /**
+   * What is wrong where entries of the record wait too long for their checkpoint.
+   */
+  late?: string;
 }
 export interface WSSnapshot {
   type: "snapshot";
