@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"assent/internal/agent/claude/install"
-	"assent/internal/api"
 	"assent/internal/text/show"
 )
 
@@ -34,7 +33,7 @@ func (x *examination) checkHooks(context.Context) []Finding {
 
 // checkSignatures says whether hooks print only what is signed, and for whom that holds.
 func (x *examination) checkSignatures(ctx context.Context) []Finding {
-	paired := func() (list []api.Device, err error) { return list, x.Call(ctx, "/v1/devices", &list) }
+	paired := func() (list []device, err error) { return list, x.Call(ctx, "/v1/devices", &list) }
 	if !x.mayLook {
 		paired = nil
 	}

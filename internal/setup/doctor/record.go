@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"assent/internal/api"
 	"assent/internal/text/show"
 )
 
@@ -13,8 +12,11 @@ func (x *examination) checkRecord(ctx context.Context) []Finding {
 	return slices.DeleteFunc(list, func(f Finding) bool { return f.Status == OK || x.Credential() != nil }) // the rules' finding says that
 }
 
+// checkpoint is what is looked at of the newest one.
+type checkpoint struct{ Stopped, Late string }
+
 // recordTree says whether the broker can prove its record: whether the tree over it takes what comes.
-func recordTree(c *api.Checkpoint) Finding {
+func recordTree(c *checkpoint) Finding {
 	f := Finding{Name: "record", Status: OK}
 	switch {
 	case c.Stopped != "":

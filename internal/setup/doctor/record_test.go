@@ -4,18 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"assent/internal/api"
 )
 
 func TestRecordTree(t *testing.T) {
 	for _, c := range []struct {
-		is     api.Checkpoint
+		is     checkpoint
 		status Status
 		words  string
 	}{
-		{api.Checkpoint{Note: "n"}, OK, ""},
-		{api.Checkpoint{Note: "n", Late: "checkpoints of the record are late: the disk is full"}, Warn, "cannot be proved yet; checkpoints of the record are late: the disk is full"},
-		{api.Checkpoint{Note: "n", Stopped: "entry 7 of the record is not the one that the tree has\x1b"}, Danger, "has stopped: entry 7 of the record is not the one that the tree has"},
+		{checkpoint{}, OK, ""},
+		{checkpoint{Late: "checkpoints of the record are late: the disk is full"}, Warn, "cannot be proved yet; checkpoints of the record are late: the disk is full"},
+		{checkpoint{Stopped: "entry 7 of the record is not the one that the tree has\x1b"}, Danger, "has stopped: entry 7 of the record is not the one that the tree has"},
 	} {
 		f := recordTree(&c.is)
 		if f.Status != c.status || !strings.Contains(f.Detail, c.words) || strings.Contains(f.Detail, "\x1b") || (f.Fix == "") != (c.status == OK) {

@@ -8,7 +8,6 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/agent/claude/install"
-	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -16,7 +15,7 @@ import (
 // signatures says whether Claude Code's hooks print an allow only if a trusted device signed it, whether the agent's user
 // could undo that, and where the code comes from that signs. rootsAlone says why a path is not root's alone; paired lists the
 // broker's devices, nil where they cannot be looked at.
-func signatures(settings []install.Settings, env func(string) string, rootsAlone func(path string) error, paired func() ([]api.Device, error)) []Finding {
+func signatures(settings []install.Settings, env func(string) string, rootsAlone func(path string) error, paired func() ([]device, error)) []Finding {
 	var managed, other *install.Settings // that run our hook for permission requests
 	var words []string
 	for i, s := range settings {
@@ -84,8 +83,15 @@ func signatures(settings []install.Settings, env func(string) string, rootsAlone
 	return append(said, finding(OK, "an allow needs a signature, enforced: settings, program and hook.conf are root's, and an agent that is not root cannot change them. "+keys, "")...)
 }
 
+// device is one that is paired with the broker, as it lists them.
+type device struct {
+	Name       string
+	Thumbprint string
+	CodeOrigin hook.CodeOrigin
+}
+
 // otherwise says which keys hook.conf calls independent and were paired as keys of the broker's page.
-func otherwise(trust []hookclient.Trusted, paired func() ([]api.Device, error)) []Finding {
+func otherwise(trust []hookclient.Trusted, paired func() ([]device, error)) []Finding {
 	if paired == nil {
 		return nil
 	}
@@ -95,7 +101,7 @@ func otherwise(trust []hookclient.Trusted, paired func() ([]api.Device, error)) 
 	}
 	var all []Finding
 	for _, t := range trust {
-		i := slices.IndexFunc(devices, func(d api.Device) bool { return d.Thumbprint == t.Thumbprint })
+		i := slices.IndexFunc(devices, func(d device) bool { return d.Thumbprint == t.Thumbprint })
 		if t.Independent && i >= 0 && devices[i].CodeOrigin == hook.CodeBroker {
 			all = append(all, Finding{"signatures", Warn,
 				"hook.conf calls device:" + t.Thumbprint + " independent, and " + show.Line(devices[i].Name) + " was paired with it as a page of the broker's: then who steals the broker can have it sign what it did not show",

@@ -9,7 +9,6 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/agent/claude/install"
-	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -64,8 +63,8 @@ func TestSignatures(t *testing.T) {
 // TestSignaturesOfBrokersPage: a key that hook.conf calls independent, and that was paired as one of the broker's page, is told.
 func TestSignaturesOfBrokersPage(t *testing.T) {
 	mine, theirs := strings.Repeat("a", 43), strings.Repeat("b", 43)
-	paired := func() ([]api.Device, error) {
-		return []api.Device{{Name: "desk", Thumbprint: mine, CodeOrigin: hook.CodeIndependent}, {Name: "phone", Thumbprint: theirs, CodeOrigin: hook.CodeBroker}}, nil
+	paired := func() ([]device, error) {
+		return []device{{Name: "desk", Thumbprint: mine, CodeOrigin: hook.CodeIndependent}, {Name: "phone", Thumbprint: theirs, CodeOrigin: hook.CodeBroker}}, nil
 	}
 	trust := []hookclient.Trusted{{Thumbprint: mine, Independent: true}, {Thumbprint: strings.Repeat("c", 43), Independent: true}}
 	if got := otherwise(trust, paired); got != nil {
@@ -78,7 +77,7 @@ func TestSignaturesOfBrokersPage(t *testing.T) {
 	if len(got) != 1 || got[0].Status != Warn || !strings.Contains(got[0].Detail, "device:"+theirs+" independent, and phone was paired") {
 		t.Errorf("%+v", got)
 	}
-	if got := otherwise(trust, func() ([]api.Device, error) { return nil, errors.New("no") }); got != nil {
+	if got := otherwise(trust, func() ([]device, error) { return nil, errors.New("no") }); got != nil {
 		t.Errorf("%+v", got)
 	}
 }
