@@ -3,7 +3,6 @@ package doctor
 import (
 	"strings"
 	"testing"
-
 )
 
 func TestRecordTree(t *testing.T) {
