@@ -231,7 +231,7 @@ export const panelsWords = {
     roles: { view: "Can view", approve: "Can answer", operate: "Can answer and send messages", admin: "Can answer, send messages and manage devices" } as Readonly<Record<string, string>>,
     thisBrowser: "this browser",
     code: { broker: "code from the broker", independent: "independent code" } as Readonly<Record<string, string>>,
-    codeHelp: "Code from the broker: who takes over the broker can have this device sign what it did not show. Independent code can only deny for them. It is what the device said when it was paired.",
+    codeHelp: "Code from the broker: whoever takes over the broker can have such a device sign what it did not show. With independent code they cannot. It is what each device said when it was paired.",
     revoking: "Revoking…",
     revoked: "Revoked. It is signed out.",
     forgetNow: "Forget now",
