@@ -15,6 +15,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/auth/devicekey"
+	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
@@ -26,7 +27,8 @@ func (a *app) agentKeyCmd() *cobra.Command {
 		Long: `Make a key for this terminal and pair it, or show the one that it has. A host obeys only what a paired
 device signed, and never the broker's owner, whose token every program of yours can read. The key stands
 in agent-key.json beside your other configuration, for your eyes only: agents that run as you could read
-it. So make one on a machine where none runs, or send messages from the page.
+it. So make one on a machine where none runs, or send messages from the page. A terminal that reaches the
+broker with --url says that its code is independent of it, one beside the broker that it is not.
 
 It is let in with the role operate, like any device: with assent pair CODE --role operate if it is the
 first that may send text, else on the page of a paired administrator, under You, Devices. Then put what
@@ -88,7 +90,7 @@ func (a *app) pairTerminal(ctx context.Context, path, name string) (*devicekey.K
 		return nil, err
 	}
 	var start api.PairingStart
-	if err := b.call(ctx, "POST", "/v1/pair/start", map[string]any{"publicKey": k.JWK(), "name": name}, &start); err != nil {
+	if err := b.call(ctx, "POST", "/v1/pair/start", map[string]any{"publicKey": k.JWK(), "name": name, "codeOrigin": a.ownCode()}, &start); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(a.err, "This terminal's code is %s. Let it in with the role operate, within five minutes:\n  %s pair %[1]s --role operate\nor on the page of a paired administrator, under You, Devices. Waiting ...\n", show.Line(start.Code), typed())
@@ -111,6 +113,15 @@ func (a *app) pairTerminal(ctx context.Context, path, name string) (*devicekey.K
 		}
 		return k, k.Save(path)
 	}
+}
+
+// ownCode is what this terminal says of its code: whoever takes over a broker that was found by its state directory
+// has this user's files, too, and so the program and the key.
+func (a *app) ownCode() hook.CodeOrigin {
+	if a.url == "" {
+		return hook.CodeBroker
+	}
+	return hook.CodeIndependent
 }
 
 // asDevice is the broker, spoken to as the device that this terminal is paired as, and its key.

@@ -27,18 +27,21 @@ func (a *app) deviceCmd() *cobra.Command {
 
 func (a *app) deviceListCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the paired devices",
+		Use:   "list",
+		Short: "List the paired devices",
+		Long: `List the paired devices. CODE says where the code comes from that shows requests and signs with the key:
+"broker" for a page that the broker serves, "independent" for one of assent approver or a terminal on another machine.
+It is what the device, or who let it in, said then, and no proof. Whom a hook believes stands in its hook.conf.`,
 		Example: "  assent device list\n  assent device list --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
-				"ID\tROLE\tNAME\tPAIRED\tLAST USED\tVERIFIES\tKEY", func(d *api.Device) string {
+				"ID\tROLE\tNAME\tPAIRED\tLAST USED\tVERIFIES\tCODE\tKEY", func(d *api.Device) string {
 					verifies := "no"
 					if d.Verifies {
 						verifies = "yes"
 					}
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\tdevice:%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies, show.Line(d.Thumbprint))
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\tdevice:%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies, show.Line(string(d.CodeOrigin)), show.Line(d.Thumbprint))
 				})
 		},
 	}

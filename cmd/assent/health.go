@@ -26,6 +26,7 @@ program is available. For people, assent doctor says more.`,
 			fmt.Fprintln(a.out, "ready")
 			a.warnOfHalt(cmd.Context())
 			a.warnOfRules(cmd.Context())
+			a.warnOfTree(cmd.Context())
 			return nil
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/hook"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
@@ -43,12 +44,13 @@ With --join: print a link by which one machine with agents joins this broker, on
 LINK. It may only ask; its requests are shown under the name that you give it here.
 
 With CODE: pair the browser that shows this code. The page shows one when you choose to
-pair from there. Look at the name and the address before you agree.
+pair from there. Look at the name and the address before you agree. --code-origin says where the code comes
+from that signs with its key, if you know better than the device; see assent device list --help.
 
 The roles operate and admin, which can send text to agents, are given here to the first device that has
 one of them. A further one is let in by a paired device of role admin: its page shows the devices that
 wait, under You, Devices.`,
-		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone\n  assent pair --join --name anas-laptop",
+		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone\n  assent pair K7PM-3XQD --code-origin independent\n  assent pair --join --name anas-laptop",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return errors.New("want one CODE, or none for a link")
@@ -61,6 +63,10 @@ wait, under You, Devices.`,
 				return usagef("--join goes with --name alone: say which machine it is for")
 			case f.join:
 				f.Role = "submit"
+			case f.CodeOrigin.Check() != nil:
+				return usagef("--code-origin: want broker or independent")
+			case f.CodeOrigin != "" && len(args) == 0:
+				return usagef("--code-origin goes with a CODE: who takes a link says itself where its code comes from")
 			case f.Role != "view" && f.Role != "approve" && f.Role != "operate" && f.Role != "admin":
 				return usagef("--role: want view, approve, operate or admin")
 			}
@@ -89,6 +95,7 @@ wait, under You, Devices.`,
 	}
 	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve, operate or admin")
 	c.Flags().StringVar(&f.Name, "name", "", "name of the device (default: what its browser is called), or of the machine that joins")
+	c.Flags().StringVar((*string)(&f.CodeOrigin), "code-origin", "", "with CODE: where the device's code comes from, broker or independent, instead of what it says itself")
 	c.Flags().BoolVar(&f.join, "join", false, "a link for a machine with agents, which may only ask")
 	c.Flags().BoolVar(&f.qr, "qr", false, "print a QR code of the link even where no phone could use it")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: url, code, expiresAt; with CODE the device")
@@ -161,7 +168,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%s asks to be paired, from %s.\n", deviceTitle(w), cmp.Or(show.Line(w.From), "an unknown address"))
+		fmt.Fprintf(a.out, "%s asks to be paired, from %s. It says that its code %s.\n", deviceTitle(w), cmp.Or(show.Line(w.From), "an unknown address"), codeWords(w.CodeOrigin))
 		yes, err := a.confirm(ctx, "Is it yours, and may it "+mayDo(f.Role)+" (role "+f.Role+")?", false)
 		if err != nil {
 			return err
@@ -182,6 +189,14 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 	}
 	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: %s device revoke %s\n", show.Line(d.Name), show.Line(string(d.Role)), typed(), show.Line(d.ID))
 	return nil
+}
+
+// codeWords says where a device's code comes from.
+func codeWords(c hook.CodeOrigin) string {
+	if c == hook.CodeIndependent {
+		return "does not come from this broker"
+	}
+	return "comes from this broker"
 }
 
 // waitingDevice finds the device that shows code, which people may write as they like.

@@ -87,6 +87,6 @@ func (d *daemon) collectors(health *readiness) []prometheus.Collector {
 	return slices.Concat(
 		metrics.Process(), server.SlotMetrics(listeners), d.relay.metrics(), d.requests.Collectors(), metrics.Approvers(d.who), metrics.Contexts(d.views.Contexts),
 		d.spool.metrics(), d.mutations.Collectors(), ledgerMetrics(d.ledgers), d.emitted.Collectors(), d.ring.Collectors(), d.schema.Collectors(),
-		[]prometheus.Collector{health.collector(), metrics.Streams(d.streams, followers)},
+		[]prometheus.Collector{health.collector(), metrics.Streams(d.streams, followers)}, treeMetrics(d.proof),
 	)
 }

@@ -165,14 +165,18 @@ func recordDetail(r *api.Record) []string {
 // false where it should and does not.
 func signatureWords(r *api.Record) (words string, ok bool) {
 	signature, name := audit.Verify(r), ""
+	code := ""
 	if r.By != nil {
 		name = show.Line(r.By.Name)
+		if r.By.CodeOrigin != "" {
+			code = ", code " + show.Line(string(r.By.CodeOrigin))
+		}
 	}
 	switch signature {
 	case audit.Good:
-		words = "  signed by device " + name + ", signature verified"
+		words = "  signed by device " + name + code + ", signature verified"
 	case audit.Confirmed:
-		words = "  signed by device " + name + ", signature verified; its owner confirmed with face, fingerprint or PIN"
+		words = "  signed by device " + name + code + ", signature verified; its owner confirmed with face, fingerprint or PIN"
 	case audit.NoKey:
 		words = "  not verified: recorded without a key, by an earlier version"
 	case audit.Bad:

@@ -231,6 +231,9 @@ func TestPageOfTheApprover(t *testing.T) {
 		for _, a := range after {
 			if len(before) == 0 || a.ID != before[0].ID {
 				key = a.Thumbprint
+				if want := map[bool]hook.CodeOrigin{true: hook.CodeBroker, false: hook.CodeIndependent}[at == broker]; a.CodeOrigin != want {
+					t.Errorf("the code of %s is %q, want %q", at, a.CodeOrigin, want)
+				}
 			}
 		}
 		return key

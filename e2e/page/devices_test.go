@@ -32,6 +32,7 @@ func TestPageRevokesADevice(t *testing.T) {
 	b.Tap("[data-action=settings]")
 	b.See(row(1), rig.Word("devices.thisBrowser"))
 	b.See(row(2), rig.Word("devices.roles.approve"))
+	b.See(row(1)+" [data-ui=code]", rig.Word("devices.code.broker"))
 	b.See("[data-ui=views]", "Inbox 1") // what waits is in sight from here
 	b.Looks("devices")
 

@@ -68,6 +68,34 @@ func TestPageNoticesAnOlderRecord(t *testing.T) {
 	}
 	b.Quiet()
 
+	// The checkpoints' key is kept. Where another one of the same name signed them, that is said; nothing else changes.
+	const change = `(() => {
+		const k = JSON.parse(localStorage.getItem("assent.record"));
+		const was = k.keys[0];
+		k.keys[0] = was.split("+").slice(0, 2).join("+") + "+AbKWelChiAX8Ows4RxXLvDEfuN+PKThkX8BjHpoUOqQy";
+		localStorage.setItem("assent.record", JSON.stringify(k));
+		localStorage.setItem("test.was", was);
+		return k.keys.length;
+	})()`
+	if n := rig.Value(b, chromedp.Evaluate[int](change)); n != 1 {
+		t.Errorf("%d keys are kept", n)
+	}
+	b.Do(chromedp.Reload())
+	b.See(alarm, rig.Word("record.unsigned"))
+	b.Accessible("record-unsigned")
+	b.Looks("record-unsigned")
+	rig.Value(b, chromedp.Evaluate[int](`(() => {
+		const k = JSON.parse(localStorage.getItem("assent.record"));
+		k.keys[0] = localStorage.getItem("test.was");
+		localStorage.setItem("assent.record", JSON.stringify(k));
+		return 0;
+	})()`))
+	b.Do(chromedp.Reload())
+	b.See("[data-ui=link]", rig.Word("link.live"))
+	if b.Has(alarm) {
+		t.Errorf("with the right key: %s", b.Text(alarm))
+	}
+
 	// The same page, open all the while, says it with its next connection. The request that waits can be answered still.
 	putBack()
 	b.See(alarm, rig.Word("record.older"))

@@ -11,4 +11,6 @@ type Checkpoint struct {
 	Proof []string `json:"proof,omitempty"`
 	// Stopped is why the tree takes nothing more.
 	Stopped string `json:"stopped,omitempty"`
+	// Late is what is wrong where it still should: entries wait too long for their checkpoint.
+	Late string `json:"late,omitempty"`
 }

@@ -25,6 +25,8 @@ type NewPairing struct {
 	Code string `json:"code,omitempty"`
 	Role string `json:"role"`
 	Name string `json:"name,omitempty"`
+	// CodeOrigin wins over what the device says of its code; with Code only.
+	CodeOrigin hook.CodeOrigin `json:"codeOrigin,omitempty"`
 	// Signature is a device's, over the pairing text, where a device lets another one in; and Verification
 	// the proof that its owner was verified.
 	Signature    string             `json:"signature,omitempty"`

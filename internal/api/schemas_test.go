@@ -84,7 +84,7 @@ var objects = map[string]any{ // read-only
 // serve two schemas.
 var beyond = map[string][]string{ // read-only
 	"Message":           {"submitter", "write"},
-	"NewPairing":        {"code", "signature", "verification"},
+	"NewPairing":        {"code", "signature", "verification", "codeOrigin"},
 	"NewStop":           {"seconds"},
 	"PermissionRequest": {"reattachSha256"},
 	"SaveRule":          {"count", "expiresAt"},

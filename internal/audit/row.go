@@ -32,13 +32,15 @@ type Row struct {
 	Contained   bool         `json:"contained,omitempty"`
 	// Who decided, empty where nobody did: the kind, the id (of a rule, its own; of a device, a token's), the name,
 	// and the thumbprint of the key that signed (RFC 7638).
-	ByKind    string    `json:"byKind,omitempty"`
-	ByID      string    `json:"byId,omitempty"`
-	ByName    string    `json:"byName,omitempty"`
-	Key       string    `json:"key,omitempty"`
-	Verified  bool      `json:"verified,omitempty"` // the device's owner was verified for it
-	Signature Signature `json:"signature,omitempty"`
-	Delivery  string    `json:"delivery,omitempty"` // the last that was heard: delivered, refused, confirmed, overruled
+	ByKind string `json:"byKind,omitempty"`
+	ByID   string `json:"byId,omitempty"`
+	ByName string `json:"byName,omitempty"`
+	Key    string `json:"key,omitempty"`
+	// Code is where the code comes from that signed with the key, as was said when it was paired.
+	Code      hook.CodeOrigin `json:"codeOrigin,omitempty"`
+	Verified  bool            `json:"verified,omitempty"` // the device's owner was verified for it
+	Signature Signature       `json:"signature,omitempty"`
+	Delivery  string          `json:"delivery,omitempty"` // the last that was heard: delivered, refused, confirmed, overruled
 }
 
 // RowOf is the row of a request that ended and of its records.
@@ -55,7 +57,7 @@ func RowOf(q *api.Request, records []api.Record) Row {
 		r.Risk = q.Risk
 	}
 	if by := q.DecidedBy; by != nil {
-		r.ByKind, r.ByID, r.ByName, r.Verified = by.Kind, by.ID, by.Name, by.Verified
+		r.ByKind, r.ByID, r.ByName, r.Verified, r.Code = by.Kind, by.ID, by.Name, by.Verified, by.CodeOrigin
 	}
 	for i := range records {
 		rec := &records[i]
@@ -102,13 +104,13 @@ type CSV struct{ w *csv.Writer }
 func NewCSV(to io.Writer) (*CSV, error) {
 	c := &CSV{csv.NewWriter(to)}
 	return c, c.w.Write([]string{"request", "asked", "settled", "delivered", "outcome", "reason", "agent", "session", "directory", "tool", "inputSha256", "risk",
-		"edited", "contained", "byKind", "byId", "byName", "key", "verified", "signature", "delivery"})
+		"edited", "contained", "byKind", "byId", "byName", "key", "verified", "signature", "delivery", "codeOrigin"})
 }
 
 // Write writes a row.
 func (c *CSV) Write(r *Row) error {
 	cells := []string{r.Request, stamp(r.Asked), stamp(r.Settled), stamp(r.Delivered), string(r.Outcome), r.Reason, r.Agent, r.Session, r.Directory, r.Tool, r.InputSHA256, string(r.Risk),
-		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery}
+		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery, string(r.Code)}
 	for i := range cells {
 		cells[i] = harmless(show.Line(cells[i])) // names and directories are foreign, and may be read at a terminal
 	}

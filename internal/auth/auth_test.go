@@ -266,7 +266,7 @@ func TestBadInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = a.Redeem(ctx, p.Code, k, name)
+		_, err = a.Redeem(ctx, p.Code, k, name, "")
 		return err
 	}
 	off := key

@@ -25,6 +25,8 @@ type Device struct {
 	Thumbprint string `json:"thumbprint,omitempty"`
 	// Verifies says that it confirms what is dangerous by verifying its owner.
 	Verifies bool `json:"verifies,omitempty"`
+	// CodeOrigin is where the code comes from that signs with its key, as was said when it was paired.
+	CodeOrigin hook.CodeOrigin `json:"codeOrigin,omitempty"`
 }
 
 type storedDevice struct {
@@ -38,6 +40,7 @@ type storedDevice struct {
 func (d *storedDevice) shown() Device {
 	s := d.Device
 	s.Thumbprint = Thumbprint(d.PublicKey)
+	s.CodeOrigin = cmp.Or(s.CodeOrigin, hook.CodeBroker) // who says nothing, or was paired before it was asked
 	return s
 }
 
@@ -67,7 +70,7 @@ const (
 func (a *Auth) principalLocked(e *deviceEntry) Principal {
 	return Principal{
 		Role:     a.deviceLocked(e).Role,
-		Approver: hook.Approver{Kind: "device", ID: e.ID, Name: e.Name},
+		Approver: hook.Approver{Kind: "device", ID: e.ID, Name: e.Name, CodeOrigin: cmp.Or(e.CodeOrigin, hook.CodeBroker)},
 		gone:     e.gone,
 		device:   &deviceKey{jwk: e.PublicKey, pub: e.pub},
 	}

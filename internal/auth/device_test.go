@@ -24,7 +24,7 @@ func pair(t *testing.T, a *auth.Auth, role auth.Role) (auth.Device, *authtest.Ke
 		t.Errorf("URL %q", p.URL)
 	}
 	key := authtest.NewKey()
-	d, err := a.Redeem(context.Background(), p.Code, key.JWK(), "")
+	d, err := a.Redeem(context.Background(), p.Code, key.JWK(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestPairingCode(t *testing.T) {
 	}
 	refused := func(t *testing.T, a *auth.Auth, code string) {
 		t.Helper()
-		if _, err := a.Redeem(ctx, code, key, "x"); !errors.Is(err, auth.ErrPairing) {
+		if _, err := a.Redeem(ctx, code, key, "x", ""); !errors.Is(err, auth.ErrPairing) {
 			t.Errorf("Redeem(%q) = %v, want ErrPairing", code, err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestPairingCode(t *testing.T) {
 	}
 	bubble("once", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		p := invite(t, a)
-		if _, err := a.Redeem(ctx, p.Code, key, "x"); err != nil {
+		if _, err := a.Redeem(ctx, p.Code, key, "x", ""); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, a, p.Code)
@@ -216,22 +216,22 @@ func TestPairingCode(t *testing.T) {
 		for range 100 { // a stranger without the id
 			refused(t, a, "wrong.wrong")
 		}
-		if _, err := a.Redeem(ctx, other.Code, key, "x"); err != nil {
+		if _, err := a.Redeem(ctx, other.Code, key, "x", ""); err != nil {
 			t.Errorf("another code: %v", err)
 		}
 	})
 	bubble("a slip leaves it valid", func(t *testing.T, kv *kvtest.KV, a *auth.Auth) {
 		p := invite(t, a)
 		var input *hook.FieldError
-		if _, err := a.Redeem(ctx, p.Code, hook.JWK{}, "x"); !errors.As(err, &input) {
+		if _, err := a.Redeem(ctx, p.Code, hook.JWK{}, "x", ""); !errors.As(err, &input) {
 			t.Fatal(err)
 		}
 		kv.SetDown(errors.New("gone"))
-		if _, err := a.Redeem(ctx, p.Code, key, "x"); !errors.Is(err, auth.ErrUnavailable) {
+		if _, err := a.Redeem(ctx, p.Code, key, "x", ""); !errors.Is(err, auth.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		kv.SetDown(nil)
-		if _, err := a.Redeem(ctx, p.Code, key, "x"); err != nil {
+		if _, err := a.Redeem(ctx, p.Code, key, "x", ""); err != nil {
 			t.Error(err)
 		}
 	})
@@ -302,7 +302,7 @@ func TestJoin(t *testing.T) {
 	if err != nil || !strings.HasPrefix(p.URL, "https://box.example.net/#join=") {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if _, err := a.Redeem(ctx, p.Code, authtest.NewKey().JWK(), "x"); !errors.Is(err, auth.ErrPairing) {
+	if _, err := a.Redeem(ctx, p.Code, authtest.NewKey().JWK(), "x", ""); !errors.Is(err, auth.ErrPairing) {
 		t.Errorf("a device used a machine's invitation: %v", err)
 	}
 	id, _, _ := strings.Cut(p.Code, ".")

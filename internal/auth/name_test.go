@@ -22,7 +22,7 @@ func TestDevicesOfOneName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := a.Redeem(t.Context(), p.Code, authtest.NewKey().JWK(), "Chrome on Linux")
+		d, err := a.Redeem(t.Context(), p.Code, authtest.NewKey().JWK(), "Chrome on Linux", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,12 +45,12 @@ func TestPairingOnAnyBroker(t *testing.T) {
 			}
 		}
 		kv.Delay(kv.Writes()) // no watch is as quick as the person with the link
-		d, err := b.Redeem(ctx, p.Code, authtest.NewKey().JWK(), "")
+		d, err := b.Redeem(ctx, p.Code, authtest.NewKey().JWK(), "", "")
 		if err != nil || d.Name != "x" {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		for _, again := range []*auth.Auth{a, b} {
-			if _, err := again.Redeem(ctx, p.Code, authtest.NewKey().JWK(), ""); !errors.Is(err, auth.ErrPairing) {
+			if _, err := again.Redeem(ctx, p.Code, authtest.NewKey().JWK(), "", ""); !errors.Is(err, auth.ErrPairing) {
 				t.Errorf("again: %v", err)
 			}
 		}
@@ -61,7 +61,7 @@ func TestPairingOnAnyBroker(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
-				if _, err := []*auth.Auth{a, b}[i%2].Redeem(ctx, p.Code, authtest.NewKey().JWK(), ""); err == nil {
+				if _, err := []*auth.Auth{a, b}[i%2].Redeem(ctx, p.Code, authtest.NewKey().JWK(), "", ""); err == nil {
 					paired.Add(1)
 				}
 			})
@@ -76,11 +76,11 @@ func TestPairingOnAnyBroker(t *testing.T) {
 		p := link(t, a, auth.RoleApprove)
 		id, _, _ := strings.Cut(p.Code, ".")
 		for i := range 5 {
-			if _, err := []*auth.Auth{a, b}[i%2].Redeem(ctx, id+".guess", authtest.NewKey().JWK(), ""); !errors.Is(err, auth.ErrPairing) {
+			if _, err := []*auth.Auth{a, b}[i%2].Redeem(ctx, id+".guess", authtest.NewKey().JWK(), "", ""); !errors.Is(err, auth.ErrPairing) {
 				t.Error(err)
 			}
 		}
-		if _, err := b.Redeem(ctx, p.Code, authtest.NewKey().JWK(), ""); !errors.Is(err, auth.ErrPairing) {
+		if _, err := b.Redeem(ctx, p.Code, authtest.NewKey().JWK(), "", ""); !errors.Is(err, auth.ErrPairing) {
 			t.Errorf("after five guesses: %v", err)
 		}
 	})
@@ -177,7 +177,7 @@ func TestPairingByTheTimeOfTheRecord(t *testing.T) {
 			t.Errorf("it is said to be good for %v", left)
 		}
 		time.Sleep(4 * time.Minute)
-		if _, err := b.Redeem(t.Context(), p.Code, authtest.NewKey().JWK(), ""); err != nil {
+		if _, err := b.Redeem(t.Context(), p.Code, authtest.NewKey().JWK(), "", ""); err != nil {
 			t.Error(err)
 		}
 	})

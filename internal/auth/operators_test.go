@@ -40,7 +40,7 @@ func (c admin) lets(t *testing.T, a *auth.Auth, role auth.Role, edit func(*auth.
 	if edit != nil {
 		edit(&word)
 	}
-	d, err := a.ConfirmPairing(context.Background(), s.Code, role, "", &word)
+	d, err := a.ConfirmPairing(context.Background(), s.Code, role, "", "", &word)
 	return d, key, err
 }
 
@@ -64,14 +64,14 @@ func TestOperateIsGivenOnce(t *testing.T) {
 				t.Errorf("a second link: %v", err)
 			}
 			s := start(t, a)
-			if _, err := a.ConfirmPairing(ctx, s.Code, role, "", nil); !errors.Is(err, auth.ErrOperator) {
+			if _, err := a.ConfirmPairing(ctx, s.Code, role, "", "", nil); !errors.Is(err, auth.ErrOperator) {
 				t.Errorf("a code without a signature: %v", err)
 			}
 			if _, err := confirm(a, s.Code); err != nil {
 				t.Errorf("it does not wait any more: %v", err)
 			}
 		}
-		if _, err := a.Redeem(ctx, early.Code, authtest.NewKey().JWK(), ""); !errors.Is(err, auth.ErrOperator) {
+		if _, err := a.Redeem(ctx, early.Code, authtest.NewKey().JWK(), "", ""); !errors.Is(err, auth.ErrOperator) {
 			t.Errorf("a link of before: %v", err)
 		}
 		d2, key2, err := chief.lets(t, a, auth.RoleOperate, nil)
@@ -172,7 +172,7 @@ func TestOperateOfMany(t *testing.T) {
 		var all sync.WaitGroup
 		for i, code := range codes {
 			all.Go(func() {
-				_, _ = brokers[i%2].Redeem(context.Background(), code, authtest.NewKey().JWK(), "")
+				_, _ = brokers[i%2].Redeem(context.Background(), code, authtest.NewKey().JWK(), "", "")
 			})
 		}
 		all.Wait()

@@ -76,14 +76,14 @@ func (a *Auth) NewPairing(ctx context.Context, role Role, name, base string) (Pa
 }
 
 // Redeem pairs the device that holds the private part of key, once for a code, at whichever broker.
-// ErrPairing; *hook.FieldError, ErrOperator and ErrNoAdministrator,
+// origin is what it says of its code. ErrPairing; *hook.FieldError, ErrOperator and ErrNoAdministrator,
 // which leave the code valid while it has tries left.
-func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string) (Device, error) {
+func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string, origin hook.CodeOrigin) (Device, error) {
 	l, back, err := a.spend(ctx, code, false)
 	if err != nil {
 		return Device{}, err
 	}
-	d, err := a.addDevice(ctx, uuid.NewString(), l.Role, cmp.Or(l.Name, name), key, nil)
+	d, err := a.addDevice(ctx, uuid.NewString(), l.Role, cmp.Or(l.Name, name), key, origin, nil)
 	if err != nil {
 		back()
 	}
@@ -162,7 +162,7 @@ func (a *Auth) freeName(name string) string {
 }
 
 // addDevice keeps a device; word, unless nil, is by which it is let in.
-func (a *Auth) addDevice(ctx context.Context, id string, role Role, name string, key hook.JWK, word *Confirmation) (Device, error) {
+func (a *Auth) addDevice(ctx context.Context, id string, role Role, name string, key hook.JWK, origin hook.CodeOrigin, word *Confirmation) (Device, error) {
 	name = cmp.Or(name, "device")
 	if err := checkName(name); err != nil {
 		return Device{}, err
@@ -170,8 +170,11 @@ func (a *Auth) addDevice(ctx context.Context, id string, role Role, name string,
 	if _, err := parseKey(key); err != nil {
 		return Device{}, err
 	}
+	if err := origin.Check(); err != nil {
+		return Device{}, err
+	}
 	d := storedDevice{
-		Device:    Device{ID: id, Name: a.freeName(name), Role: role, CreatedAt: time.Now().UTC()},
+		Device:    Device{ID: id, Name: a.freeName(name), Role: role, CreatedAt: time.Now().UTC(), CodeOrigin: cmp.Or(origin, hook.CodeBroker)},
 		PublicKey: key,
 		Confirmed: word,
 	}

@@ -50,9 +50,11 @@ type Waiting struct {
 	PublicKey hook.JWK `json:"publicKey"`
 	Name      string   `json:"name,omitempty"` // what the device calls itself
 	// From is the address that it called from, and whether only a relay says so; empty if it is not known.
-	From      string    `json:"from,omitempty"`
-	CreatedAt time.Time `json:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt"`
+	From string `json:"from,omitempty"`
+	// CodeOrigin is where its code comes from, by its own word.
+	CodeOrigin hook.CodeOrigin `json:"codeOrigin,omitempty"`
+	CreatedAt  time.Time       `json:"createdAt"`
+	ExpiresAt  time.Time       `json:"expiresAt"`
 }
 
 // Caller is where a call came from.
@@ -60,6 +62,8 @@ type Caller struct {
 	Addr netip.Addr `json:"addr,omitzero"` // the invalid one: unknown
 	// Relayed says that a relay passed the call on. Addr is the relay's claim then, which nothing confirms.
 	Relayed bool `json:"relayed,omitempty"`
+	// CodeOrigin is what it says of where its code comes from.
+	CodeOrigin hook.CodeOrigin `json:"code,omitempty"`
 }
 
 // String is the address, and whose word it is; empty: unknown.
@@ -86,6 +90,9 @@ func (a *Auth) StartPairing(ctx context.Context, key hook.JWK, name string, from
 		if err := checkName(name); err != nil {
 			return Start{}, err
 		}
+	}
+	if err := from.CodeOrigin.Check(); err != nil {
+		return Start{}, err
 	}
 	text := secret(24)
 	var s *start
@@ -152,7 +159,7 @@ func (a *Auth) PollPairing(ctx context.Context, secret string) (d Device, expire
 
 // waiting is a start as it is shown.
 func (a *Auth) waiting(s *start) Waiting {
-	return Waiting{Code: s.Code, PublicKey: s.Key, Name: s.Name, From: s.From.String(), CreatedAt: a.local(s.Created), ExpiresAt: a.local(s.Expires)}
+	return Waiting{Code: s.Code, PublicKey: s.Key, Name: s.Name, From: s.From.String(), CodeOrigin: cmp.Or(s.From.CodeOrigin, hook.CodeBroker), CreatedAt: a.local(s.Created), ExpiresAt: a.local(s.Expires)}
 }
 
 // WaitingDevices lists the starts that can be confirmed, oldest first.
@@ -187,9 +194,9 @@ func (a *Auth) WaitingDevice(ctx context.Context, code string) (Waiting, error) 
 }
 
 // ConfirmPairing pairs the device that shows code, once. It gets role, frozen, and name, or
-// where that is empty its own. word is that of a device of role admin, nil if the caller has no key.
+// where that is empty its own; and origin, or what it said of its code. word is that of a device of role admin, nil if the caller has no key.
 // ErrNoStart; an error of another kind leaves it waiting, such as ErrOperator and ErrNoAdministrator.
-func (a *Auth) ConfirmPairing(ctx context.Context, code string, role Role, name string, word *Confirmation) (Device, error) {
+func (a *Auth) ConfirmPairing(ctx context.Context, code string, role Role, name string, origin hook.CodeOrigin, word *Confirmation) (Device, error) {
 	if err := checkDeviceRole(role); err != nil {
 		return Device{}, err
 	}
@@ -210,7 +217,7 @@ func (a *Auth) ConfirmPairing(ctx context.Context, code string, role Role, name 
 	}); err != nil {
 		return Device{}, err
 	}
-	d, err := a.addDevice(ctx, device, role, cmp.Or(name, s.Name), s.Key, word)
+	d, err := a.addDevice(ctx, device, role, cmp.Or(name, s.Name), s.Key, cmp.Or(origin, s.From.CodeOrigin), word)
 	// If this is not kept, the device hears all the same that it is paired; one that is not waits for nothing.
 	_ = a.changeOpen(context.WithoutCancel(ctx), func(o *openPairings, _ time.Time) (bool, error) {
 		found := o.Starts[id]

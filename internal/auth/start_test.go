@@ -41,7 +41,7 @@ func start(t *testing.T, a *auth.Auth) auth.Start {
 }
 
 func confirm(a *auth.Auth, code string) (auth.Device, error) {
-	return a.ConfirmPairing(context.Background(), code, auth.RoleApprove, "", nil)
+	return a.ConfirmPairing(context.Background(), code, auth.RoleApprove, "", "", nil)
 }
 
 func gone(t *testing.T, a *auth.Auth, s auth.Start) {
@@ -69,14 +69,14 @@ func TestPairingFromTheDevice(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		w := a.WaitingDevices()
-		want := auth.Waiting{Code: s.Code, PublicKey: key.JWK(), Name: "Safari on iPhone", From: "192.0.2.1", CreatedAt: s.ExpiresAt.Add(-5 * time.Minute), ExpiresAt: s.ExpiresAt}
+		want := auth.Waiting{Code: s.Code, PublicKey: key.JWK(), Name: "Safari on iPhone", From: "192.0.2.1", CodeOrigin: hook.CodeBroker, CreatedAt: s.ExpiresAt.Add(-5 * time.Minute), ExpiresAt: s.ExpiresAt}
 		if len(w) != 1 || w[0] != want {
 			t.Errorf("%+v", w)
 		}
 		if d, expires, err := a.PollPairing(context.Background(), s.Secret); d.ID != "" || !expires.Equal(s.ExpiresAt) || err != nil {
 			t.Errorf("%+v %v %v", d, expires, err)
 		}
-		d, err := a.ConfirmPairing(ctx, strings.ToLower(strings.Replace(s.Code, "-", " ", 1)), auth.RoleView, "", nil)
+		d, err := a.ConfirmPairing(ctx, strings.ToLower(strings.Replace(s.Code, "-", " ", 1)), auth.RoleView, "", "", nil)
 		if err != nil || d.Name != "Safari on iPhone" || d.Role != auth.RoleView {
 			t.Fatalf("%+v, %v", d, err)
 		}
@@ -201,7 +201,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 				t.Errorf("started as %q: %v", bad, err)
 			}
 			s := start(t, a)
-			if _, err := a.ConfirmPairing(ctx, s.Code, auth.RoleView, bad, nil); !errors.As(err, &input) {
+			if _, err := a.ConfirmPairing(ctx, s.Code, auth.RoleView, bad, "", nil); !errors.As(err, &input) {
 				t.Errorf("confirmed as %q: %v", bad, err)
 			}
 			if err := a.RefusePairing(context.Background(), s.Code); err != nil { // it waits still
@@ -213,7 +213,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := a.ConfirmPairing(ctx, s.Code, auth.RoleView, c.given, nil)
+			d, err := a.ConfirmPairing(ctx, s.Code, auth.RoleView, c.given, "", nil)
 			if err != nil || d.Name != c.want {
 				t.Errorf("%+v: %q, %v", c, d.Name, err)
 			}
@@ -226,7 +226,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 		}
 		s := start(t, a)
 		for _, role := range []auth.Role{"", "root", auth.RoleSubmit} {
-			if _, err := a.ConfirmPairing(ctx, s.Code, role, "", nil); !errors.As(err, &input) || input.Field != "role" {
+			if _, err := a.ConfirmPairing(ctx, s.Code, role, "", "", nil); !errors.As(err, &input) || input.Field != "role" {
 				t.Errorf("role %q: %v", role, err)
 			}
 		}

@@ -55,9 +55,9 @@ func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
 	switch {
 	case e == nil:
 		a.devices[d.ID] = &deviceEntry{storedDevice: d, pub: pub, confirmed: d.Confirmed.fits(d.PublicKey, d.Role), entry: newEntry(key, rev)}
-	case e.Role != d.Role || e.PublicKey != d.PublicKey:
+	case e.Role != d.Role || e.PublicKey != d.PublicKey || e.CodeOrigin != d.CodeOrigin:
 		e.rev = rev // the next write puts it right
-		a.cfg.Logf("auth: another role or key of %s is in the store than it was paired with, and is ignored; remove that device, if nobody here did this", key)
+		a.cfg.Logf("auth: another role, key or origin of the code of %s is in the store than it was paired with, and is ignored; remove that device, if nobody here did this", key)
 	default:
 		e.storedDevice, e.rev = d, rev
 		e.confirmed = d.Confirmed.fits(d.PublicKey, d.Role)

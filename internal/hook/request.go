@@ -214,6 +214,26 @@ type Approver struct {
 	File string `json:"file,omitempty"` // of a rule, where it stands
 	// Verified says that it was verified on the device whom it belongs to, see Verification.
 	Verified bool `json:"verified,omitempty"`
+	// CodeOrigin is where the code comes from that signs with a device's key.
+	CodeOrigin CodeOrigin `json:"codeOrigin,omitempty"`
+}
+
+// CodeOrigin is where the code comes from that shows requests and signs with a device's key. It is the word of the device, or
+// of the administrator who let it in, and no proof.
+type CodeOrigin string
+
+// The values of a CodeOrigin.
+const (
+	CodeBroker      CodeOrigin = "broker"      // the broker serves it: who has taken that over can have the key sign what was not shown
+	CodeIndependent CodeOrigin = "independent" // assent approver, or a terminal on another machine
+)
+
+// Check is nil if this is one of the two, or nothing.
+func (c CodeOrigin) Check() error {
+	if c != "" && c != CodeBroker && c != CodeIndependent {
+		return BadField("codeOrigin", "want broker or independent")
+	}
+	return nil
 }
 
 // mistakable says whether a name looks like another kind of approver.

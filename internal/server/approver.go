@@ -81,6 +81,9 @@ func NewApprover(cfg ApproverConfig) (http.Handler, error) {
 	call.With(limit(maxDecision)).Post(one+"/decision", a.decision(proxy))
 	call.Handle(one+"/*", proxy)
 	call.Handle("/v1/requests/*", http.HandlerFunc(notFound))
+	for _, path := range []string{"/v1/pair/start", "/v1/pair/redeem"} {
+		call.With(limit(maxPairing)).Post(path, pairedHere(proxy))
+	}
 	call.Handle("/v1/*", proxy)
 	call.Handle("/healthz", proxy)
 	return r, nil

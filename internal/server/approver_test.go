@@ -15,13 +15,15 @@ import (
 // TestApprover: the page comes from here and the API from the broker, of whose answers nothing passes that a browser would run.
 func TestApprover(t *testing.T) {
 	var seen http.Header
-	var host string
+	var host, sent string
 	broker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen, host = r.Header, r.Host
+		body, _ := io.ReadAll(r.Body)
+		sent = string(body)
 		w.Header().Set("Content-Security-Policy", "script-src *")
 		w.Header().Set("Set-Cookie", "a=b")
 		w.Header().Set("Service-Worker-Allowed", "/")
-		w.Header().Set("Content-Type", map[string]string{"/v1/me": "application/json", "/v1/problem": "application/problem+json"}[r.URL.Path])
+		w.Header().Set("Content-Type", map[string]string{"/v1/me": "application/json", "/v1/pair/start": "application/json", "/v1/pair/redeem": "application/json", "/v1/problem": "application/problem+json"}[r.URL.Path])
 		switch r.URL.Path {
 		case "/v1/page":
 			w.Header().Set("Content-Type", "text/html")
@@ -91,6 +93,26 @@ func TestApprover(t *testing.T) {
 		}
 		if csp := r.Header.Values("Content-Security-Policy"); len(csp) != 1 || csp[0] != policy || r.Header.Get("Set-Cookie")+r.Header.Get("Location")+r.Header.Get("Service-Worker-Allowed") != "" {
 			t.Errorf("%s %s: the broker's headers go on: %v", c.method, c.path, r.Header)
+		}
+	}
+	// A browser that is paired here has code that does not come from the broker, whatever it says itself.
+	for _, path := range []string{"/v1/pair/start", "/v1/pair/redeem"} {
+		r := httptest.NewRequest("POST", "http://"+here+path, strings.NewReader(`{"name":"desk","codeOrigin":"broker","publicKey":{"kty":"EC"}}`))
+		r.Header.Set("Origin", "http://"+here)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 200 || sent != `{"codeOrigin":"independent","name":"desk","publicKey":{"kty":"EC"}}` {
+			t.Errorf("%s: %d, and the broker is sent %s", path, w.Code, sent)
+		}
+		for _, bad := range []string{"", "null", "[1]", "{", `{"name":"` + strings.Repeat("x", maxPairing) + `"}`} {
+			sent = ""
+			r := httptest.NewRequest("POST", "http://"+here+path, strings.NewReader(bad))
+			r.Header.Set("Origin", "http://"+here)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code < 400 || sent != "" {
+				t.Errorf("%s %.20q: %d, and the broker is sent %s", path, bad, w.Code, sent)
+			}
 		}
 	}
 	get("POST", "/v1/me", map[string]string{"Origin": "http://" + here, "Cookie": "a=b", "Authorization": "Bearer x"})

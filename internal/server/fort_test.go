@@ -136,7 +136,7 @@ func newFort(t *testing.T) *fort {
 	f.must(f.auth.RevokeDevice(ctx, d.ID))
 	f.revoked, f.used["nonce"] = bearer, nonce
 	f.used["code"] = f.invited()
-	_, err = f.auth.Redeem(ctx, f.used["code"], authtest.NewKey().JWK(), "")
+	_, err = f.auth.Redeem(ctx, f.used["code"], authtest.NewKey().JWK(), "", "")
 	f.must(err)
 	refused := f.started()
 	f.must(f.auth.RefusePairing(context.Background(), refused.Code))
@@ -221,7 +221,7 @@ func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
 		p, err := f.auth.NewPairing(context.Background(), auth.RoleAdmin, "", f.url)
 		f.must(err)
 		f.chiefKey = authtest.NewKey()
-		d, err := f.auth.Redeem(context.Background(), p.Code, f.chiefKey.JWK(), "")
+		d, err := f.auth.Redeem(context.Background(), p.Code, f.chiefKey.JWK(), "", "")
 		f.must(err)
 		chief, err := f.auth.Authenticate(f.bearerOf(d, f.chiefKey))
 		f.must(err)
@@ -234,7 +234,7 @@ func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
 	f.must(err)
 	word, err := f.chief.VouchPairing(waiting, role, "", f.chiefKey.Sign(auth.PairText(s.Code, key.JWK(), role, "")))
 	f.must(err)
-	d, err := f.auth.ConfirmPairing(context.Background(), s.Code, role, "", &word)
+	d, err := f.auth.ConfirmPairing(context.Background(), s.Code, role, "", "", &word)
 	f.must(err)
 	return d, key
 }

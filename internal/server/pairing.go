@@ -47,14 +47,14 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusCreated, api.CreatedToken{Token: token, Secret: secret})
 }
 
-// redeemPairing is POST /v1/pair/redeem {code, publicKey, name?}: the code is the credential.
+// redeemPairing is POST /v1/pair/redeem {code, publicKey, name?, codeOrigin?}: the code is the credential.
 func (s *Server) redeemPairing(w http.ResponseWriter, r *http.Request) {
-	var code, name string
+	var code, name, origin string
 	var keyText hook.JSON
-	if !s.readObject(w, r, "RedeemPairing", map[string]any{"code": &code, "name": &name, "publicKey": &keyText}, nil) {
+	if !s.readObject(w, r, "RedeemPairing", map[string]any{"code": &code, "name": &name, "codeOrigin": &origin, "publicKey": &keyText}, nil) {
 		return
 	}
-	d, err := s.cfg.Auth.Redeem(r.Context(), code, publicKey(keyText), name)
+	d, err := s.cfg.Auth.Redeem(r.Context(), code, publicKey(keyText), name, hook.CodeOrigin(origin))
 	if err != nil {
 		s.pairingFailed(w, r, "redeem", err)
 		return
@@ -63,14 +63,16 @@ func (s *Server) redeemPairing(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusCreated, d)
 }
 
-// startPairing is POST /v1/pair/start {publicKey, name?}: a device asks to be let in.
+// startPairing is POST /v1/pair/start {publicKey, name?, codeOrigin?}: a device asks to be let in.
 func (s *Server) startPairing(w http.ResponseWriter, r *http.Request) {
-	var name string
+	var name, origin string
 	var keyText hook.JSON
-	if !s.readObject(w, r, "StartPairing", map[string]any{"name": &name, "publicKey": &keyText}, nil) {
+	if !s.readObject(w, r, "StartPairing", map[string]any{"name": &name, "codeOrigin": &origin, "publicKey": &keyText}, nil) {
 		return
 	}
-	start, err := s.cfg.Auth.StartPairing(r.Context(), publicKey(keyText), name, s.clientAddr(r))
+	from := s.clientAddr(r)
+	from.CodeOrigin = hook.CodeOrigin(origin)
+	start, err := s.cfg.Auth.StartPairing(r.Context(), publicKey(keyText), name, from)
 	if err != nil {
 		s.pairingFailed(w, r, "start", err)
 		return
@@ -139,14 +141,14 @@ func (s *Server) refusePairing(w http.ResponseWriter, r *http.Request) {
 	s.noContent(w, r, err)
 }
 
-// confirmPairing is POST /v1/devices {code, role?, name?, signature?, verification?}: lets in the device
+// confirmPairing is POST /v1/devices {code, role?, name?, codeOrigin?, signature?, verification?}: lets in the device
 // that shows code. A device, whose bearer may be stolen, must have signed it.
 func (s *Server) confirmPairing(w http.ResponseWriter, r *http.Request) {
-	role, name, code, signature := string(auth.RoleApprove), "", "", ""
+	role, name, code, signature, origin := string(auth.RoleApprove), "", "", "", ""
 	var proof hook.JSON
 	var sent *hook.Verification
 	if !s.readObject(w, r, "ConfirmPairing", map[string]any{
-		"code": &code, "role": &role, "name": &name, "signature": &signature, "verification": &proof,
+		"code": &code, "role": &role, "name": &name, "signature": &signature, "verification": &proof, "codeOrigin": &origin,
 	}, func() (errs []*hook.FieldError) {
 		var bad *hook.FieldError
 		if sent, bad = readVerification(proof); bad != nil {
@@ -164,7 +166,7 @@ func (s *Server) confirmPairing(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	d, err := s.cfg.Auth.ConfirmPairing(r.Context(), code, auth.Role(role), name, word)
+	d, err := s.cfg.Auth.ConfirmPairing(r.Context(), code, auth.Role(role), name, hook.CodeOrigin(origin), word)
 	if err != nil {
 		s.pairingFailed(w, r, "confirm", err)
 		return

@@ -58,8 +58,10 @@ func (s *Server) getCheckpoint(w http.ResponseWriter, r *http.Request) {
 		s.treeFails(w, r, err)
 		return
 	}
-	if stopped := s.cfg.Tree.Stopped(); stopped != nil {
-		out.Stopped = stopped.Error()
+	if h := s.cfg.Tree.Health(); h.Stopped != nil {
+		out.Stopped = h.Words()
+	} else {
+		out.Late = h.Words()
 	}
 	if from > 0 {
 		proof, err := s.cfg.Tree.Consistency(r.Context(), c.Size, from)

@@ -32,8 +32,12 @@ func (x *examination) checkHooks(context.Context) []Finding {
 }
 
 // checkSignatures says whether hooks print only what is signed, and for whom that holds.
-func (x *examination) checkSignatures(context.Context) []Finding {
-	return signatures(x.settings, x.Env, install.RootsAlone)
+func (x *examination) checkSignatures(ctx context.Context) []Finding {
+	paired := func() (list []device, err error) { return list, x.Call(ctx, "/v1/devices", &list) }
+	if !x.mayLook {
+		paired = nil
+	}
+	return signatures(x.settings, x.Env, install.RootsAlone, paired)
 }
 
 func (x *examination) checkMode(context.Context) []Finding {

@@ -110,6 +110,7 @@ var (
 		{"socket", answers, (*examination).checkSocket},
 		{"rules", answers, (*examination).checkRules},
 		{"stopped", answers, (*examination).checkHalt},
+		{"record", answers, (*examination).checkRecord},
 		{"notifications", answers, (*examination).checkNotifications},
 		{"machines", answers, (*examination).checkMachines},
 		{"schemas", answers, (*examination).checkSchemas},
@@ -121,6 +122,7 @@ var (
 		{"token", answers, (*examination).checkToken},
 		{"rules", mayLook, (*examination).checkRules},
 		{"stopped", mayLook, (*examination).checkHalt},
+		{"record", mayLook, (*examination).checkRecord},
 		{"machines", mayLook, (*examination).checkMachines},
 		{"schemas", mayLook, (*examination).checkSchemas},
 	}

@@ -13,8 +13,9 @@ import (
 )
 
 // signatures says whether Claude Code's hooks print an allow only if a trusted device signed it, whether the agent's user
-// could undo that, and where the code comes from that signs. rootsAlone says why a path is not root's alone.
-func signatures(settings []install.Settings, env func(string) string, rootsAlone func(path string) error) []Finding {
+// could undo that, and where the code comes from that signs. rootsAlone says why a path is not root's alone; paired lists the
+// broker's devices, nil where they cannot be looked at.
+func signatures(settings []install.Settings, env func(string) string, rootsAlone func(path string) error, paired func() ([]device, error)) []Finding {
 	var managed, other *install.Settings // that run our hook for permission requests
 	var words []string
 	for i, s := range settings {
@@ -75,10 +76,39 @@ func signatures(settings []install.Settings, env func(string) string, rootsAlone
 	}
 	lacks(other != nil && (managed == nil || !managed.ManagedOnly), "hooks of the user's settings run")
 	keys := keysOf(cfg.Trust)
+	said := otherwise(cfg.Trust, paired)
 	if len(missing) > 0 {
-		return finding(Warn, "an allow needs a signature, advisory only: the agent's user can undo it, because "+strings.Join(missing, "; ")+". "+keys, again)
+		return append(said, finding(Warn, "an allow needs a signature, advisory only: the agent's user can undo it, because "+strings.Join(missing, "; ")+". "+keys, again)...)
 	}
-	return finding(OK, "an allow needs a signature, enforced: settings, program and hook.conf are root's, and an agent that is not root cannot change them. "+keys, "")
+	return append(said, finding(OK, "an allow needs a signature, enforced: settings, program and hook.conf are root's, and an agent that is not root cannot change them. "+keys, "")...)
+}
+
+// device is one that is paired with the broker, as it lists them.
+type device struct {
+	Name       string
+	Thumbprint string
+	CodeOrigin hook.CodeOrigin
+}
+
+// otherwise says which keys hook.conf calls independent and were paired as keys of the broker's page.
+func otherwise(trust []hookclient.Trusted, paired func() ([]device, error)) []Finding {
+	if paired == nil {
+		return nil
+	}
+	devices, err := paired()
+	if err != nil {
+		return nil // what the broker has against it is said elsewhere
+	}
+	var all []Finding
+	for _, t := range trust {
+		i := slices.IndexFunc(devices, func(d device) bool { return d.Thumbprint == t.Thumbprint })
+		if t.Independent && i >= 0 && devices[i].CodeOrigin == hook.CodeBroker {
+			all = append(all, Finding{"signatures", Warn,
+				"hook.conf calls device:" + t.Thumbprint + " independent, and " + show.Line(devices[i].Name) + " was paired with it as a page of the broker's: then who steals the broker can have it sign what it did not show",
+				"pair the browser at assent approver instead, or write broker behind that key in hook.conf"})
+		}
+	}
+	return all
 }
 
 // verifies reports whether a hook's command checks signatures.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/hookclient"
 	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
 )
@@ -49,12 +50,34 @@ func TestSignatures(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			for _, f := range signatures(c.settings, env, c.roots) {
+			for _, f := range signatures(c.settings, env, c.roots, nil) {
 				got += string(f.Status) + " " + f.Detail + "\n"
 			}
 			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestSignaturesOfBrokersPage: a key that hook.conf calls independent, and that was paired as one of the broker's page, is told.
+func TestSignaturesOfBrokersPage(t *testing.T) {
+	mine, theirs := strings.Repeat("a", 43), strings.Repeat("b", 43)
+	paired := func() ([]device, error) {
+		return []device{{Name: "desk", Thumbprint: mine, CodeOrigin: hook.CodeIndependent}, {Name: "phone", Thumbprint: theirs, CodeOrigin: hook.CodeBroker}}, nil
+	}
+	trust := []hookclient.Trusted{{Thumbprint: mine, Independent: true}, {Thumbprint: strings.Repeat("c", 43), Independent: true}}
+	if got := otherwise(trust, paired); got != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := otherwise([]hookclient.Trusted{{Thumbprint: theirs}}, paired); got != nil {
+		t.Errorf("%+v", got)
+	}
+	got := otherwise(append(trust, hookclient.Trusted{Thumbprint: theirs, Independent: true}), paired)
+	if len(got) != 1 || got[0].Status != Warn || !strings.Contains(got[0].Detail, "device:"+theirs+" independent, and phone was paired") {
+		t.Errorf("%+v", got)
+	}
+	if got := otherwise(trust, func() ([]device, error) { return nil, errors.New("no") }); got != nil {
+		t.Errorf("%+v", got)
 	}
 }

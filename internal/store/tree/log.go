@@ -48,6 +48,8 @@ type Log struct {
 	due     chan struct{}      // holds one: something waits for its checkpoint since SealAfter
 	timer   *time.Timer        // of what is pending
 	said    string             // why a checkpoint waits, as it was logged last
+	unread  string             // why the record could not be read last; "" once it could
+	overdue target             // up to where there should be checkpoints, as was last looked
 }
 
 // StoppedError says that the tree takes nothing more, for the record is not what the tree says.
@@ -235,11 +237,9 @@ func (l *Log) Stopped() error {
 
 // Run follows the record and seals its entries until ctx is done.
 func (l *Log) Run(ctx context.Context) error {
-	end := make(chan struct{})
-	go func() {
-		defer close(end)
-		l.sealDue(ctx)
-	}()
+	var also sync.WaitGroup
+	also.Go(func() { l.sealDue(ctx) })
+	also.Go(func() { l.watchLate(ctx) })
 	for ctx.Err() == nil && l.Stopped() == nil {
 		readCtx, cancel := context.WithCancel(ctx)
 		l.mu.Lock()
@@ -247,16 +247,20 @@ func (l *Log) Run(ctx context.Context) error {
 		from := l.read
 		l.mu.Unlock()
 		err := l.cfg.Store.EntriesAfter(readCtx, from, func(e Entry) { l.add(readCtx, e) })
+		meant := readCtx.Err() != nil // the end, or another record
 		cancel()
 		if errors.Is(err, follow.ErrAnew) {
 			err = l.madeAnew(ctx)
 		}
-		if err != nil && readCtx.Err() == nil {
+		if err != nil && !meant {
 			l.cfg.Logf("tree: %v", err)
+			l.mu.Lock()
+			l.unread = err.Error()
+			l.mu.Unlock()
 			wait(ctx, time.Second)
 		}
 	}
-	<-end
+	also.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.timer.Stop()
@@ -332,7 +336,7 @@ func (l *Log) add(ctx context.Context, e Entry) {
 		l.pushLocked(Leaf{Kind: KindGap, Seq: l.read.Seq + 1, To: e.Seq - 1})
 	}
 	l.pushLocked(leaf)
-	l.read.Seq = e.Seq
+	l.read.Seq, l.unread = e.Seq, ""
 	close(l.moved)
 	l.moved = make(chan struct{})
 	for len(l.pending) >= MaxLeaves && l.stopped == nil && ctx.Err() == nil {

@@ -32,6 +32,7 @@ type memory struct {
 	blocks  [][]byte
 	news    chan struct{}
 	fail    error // of AppendBlock
+	unread  error // of EntriesAfter
 }
 
 func newMemory() *memory {
@@ -105,8 +106,11 @@ func (m *memory) AppendBlock(_ context.Context, after uint64, body []byte) error
 func (m *memory) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry)) error {
 	for {
 		m.mu.Lock()
-		news, made, last := m.news, m.made, m.last
+		news, made, last, unread := m.news, m.made, m.last, m.unread
 		m.mu.Unlock()
+		if unread != nil {
+			return unread
+		}
 		if !made.Equal(c.Made) {
 			return follow.ErrAnew
 		}
@@ -448,13 +452,48 @@ func TestSealingFails(t *testing.T) {
 		if c, err := r.log.Checkpoint(t.Context()); err != nil || c.Size != 1 {
 			t.Errorf("got %+v, %v", c, err)
 		}
+		if h := r.log.Health(); h.Words() != "" {
+			t.Errorf("at once: %+v", h)
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if h := r.log.Health(); h.Late != 400 || h.Words() != "checkpoints of the record are late: the disk is full" {
+			t.Errorf("after minutes: %+v, %q", h, h.Words())
+		}
 		m.mu.Lock()
 		m.fail = nil
 		m.mu.Unlock()
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if h := r.log.Health(); h.Words() != "" {
+			t.Errorf("sealed: %+v", h)
+		}
 		synctest.Wait()
 		if rep := r.verify(r.export(time.Time{})); !rep.OK() || rep.Entries != 400 {
 			t.Errorf("got %+v", rep)
+		}
+	})
+}
+
+// TestReadingFails: a follower that gets nothing is told as late, though nothing waits to be sealed.
+func TestReadingFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.unread = errors.New("the reader is gone")
+		r := start(t, m, nil, nil)
+		m.add("q")
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if h := r.log.Health(); h.Late != 2 || h.Words() != "checkpoints of the record are late: the reader is gone" {
+			t.Errorf("%+v, %q", h, h.Words())
+		}
+		m.mu.Lock()
+		m.unread = nil
+		m.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if h := r.log.Health(); h.Words() != "" {
+			t.Errorf("%+v", h)
 		}
 	})
 }

@@ -1103,6 +1103,10 @@ export interface Approver {
    * The owner of the device was verified for this, with face, fingerprint or PIN.
    */
   verified?: boolean;
+  /**
+   * Of a device: where the code comes from that signs with its key, as was said when it was paired.
+   */
+  codeOrigin?: "broker" | "independent";
 }
 /**
  * The input as text that can be displayed as it is.
@@ -4490,6 +4494,10 @@ export interface Device {
    */
   verifies?: boolean;
   /**
+   * Where the code comes from that signs with its key, as the device or who let it in said: no proof.
+   */
+  codeOrigin?: "broker" | "independent";
+  /**
    * Of its key: the SHA-256 of its JWK as RFC 7638 has it, unpadded base64url. agents.yaml accepts a device by it.
    */
   thumbprint?: string;
@@ -5041,6 +5049,10 @@ export interface PairingWaiting {
    * The address it called from, if known; with "(by the relay's word)" behind it where only a relay says so.
    */
   from?: string;
+  /**
+   * Where its code comes from, as the device says.
+   */
+  codeOrigin?: "broker" | "independent";
   createdAt: string;
   expiresAt: string;
 }
@@ -5233,6 +5245,10 @@ export interface AuditCheckpoint {
    * Why the tree takes nothing more.
    */
   stopped?: string;
+  /**
+   * What is wrong where entries of the record wait too long for their checkpoint.
+   */
+  late?: string;
 }
 export interface WSSnapshot {
   type: "snapshot";

@@ -3,13 +3,14 @@
 // A script of its own that comes late: it imports nothing that the page has, so as not to split that up.
 import type { ApiError } from "../broker/http";
 import type { AuditCheckpoint } from "../broker/types.gen";
+import { checkNote } from "./note";
 import { compare, headOf, type Head } from "./tree";
 
 type Difference = "older" | "changed" | "other";
 
 /** What is wrong with the broker's record: it is not what this browser has seen, until a person accepts that; or the
  * broker itself says why it cannot prove it. */
-export type RecordAlarm = { what: Difference; seen: Head | undefined; now: Head | undefined; note: string; accept(): void } | { what: "stopped"; why: string };
+export type RecordAlarm = { what: Difference; seen: Head | undefined; now: Head | undefined; note: string; accept(): void } | { what: "stopped"; why: string } | { what: "late"; why: string } | { what: "unsigned"; why: string };
 
 /** What the page lends: a call of the API that throws ApiError, and where the alarm is shown. */
 export interface Page {
@@ -20,6 +21,7 @@ export interface Page {
 /** What is kept: checkpoints, as they were signed. */
 interface Kept {
   seen?: string; // the newest
+  keys?: string[]; // of brokers, as they wrote them first: what one of these signs is verified with it, whatever the broker says later
   alarm?: { what: Difference; now: string };
 }
 
@@ -38,9 +40,10 @@ function load(): Kept {
 }
 
 function save(k: Kept): void {
-  kept = k;
+  const { keys } = load();
+  kept = keys ? { keys, ...k } : k;
   try {
-    localStorage.setItem(storageKey, JSON.stringify(k));
+    localStorage.setItem(storageKey, JSON.stringify(kept));
   } catch {
     // a browser that keeps nothing
   }
@@ -90,14 +93,27 @@ async function found(page: Page): Promise<RecordAlarm | undefined> {
   }
   const now = headOf(got.note);
   if (!now) return { what: "stopped", why: "" };
+  if (!(await signed(got))) return { what: "unsigned", why: "" };
   const what = seen ? await compare(seen, now, got.proof ?? []) : "continued";
   if ((load().seen ?? "") !== text) return alarmOf(page, load()); // another tab was first
   if (what === "continued") {
     if (!seen || now.size > seen.size) save({ seen: got.note });
-    return got.stopped ? { what: "stopped", why: got.stopped } : undefined;
+    const { stopped, late } = got;
+    return stopped ? { what: "stopped", why: stopped } : late ? { what: "late", why: late } : undefined;
   }
   save({ seen: text, alarm: { what, now: got.note } });
   return alarmOf(page, load());
+}
+
+const mostKeys = 16; // brokers that share a record
+
+/** Whether a key signed the checkpoint that this browser knows, or that the broker names. One of another broker is left to
+ * audit verify. The keys of checkpoints that fit are kept. */
+async function signed({ note, key }: AuditCheckpoint): Promise<boolean> {
+  const { keys = [] } = load();
+  const checked = await checkNote(note, [...keys, key]);
+  if (checked === "good" && !keys.includes(key) && keys.length < mostKeys) save({ ...load(), keys: [...keys, key] });
+  return checked !== "bad";
 }
 
 const path = "/v1/audit/checkpoint";

@@ -15,8 +15,7 @@ export interface Head {
 
 const isHash = /^[A-Za-z0-9+/]{43}=$/;
 
-/** Reads a signed checkpoint; undefined where it is none. Whose signature it has is not looked at: what a
- * browser remembers is the tree, and no key gives another one the same root. */
+/** Reads a signed checkpoint; undefined where it is none. Whose signature it has is looked at in note.ts. */
 export function headOf(note: string): Head | undefined {
   const [origin, size, root, time] = note.split("\n");
   if (!origin || !/^\d{1,15}$/.test(size ?? "") || !isHash.test(root ?? "") || !time?.startsWith("time ")) return undefined;

@@ -45,6 +45,7 @@ export function Devices() {
       </ul>
       <LetIn changed={load} />
       <VerificationSwitch changed={load} />
+      {!!list?.length && <p class="quiet">{words.devices.codeHelp}</p>}
       {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
       {list && ownDevice() && keepsNothing.value && <p class="quiet">{words.devices.keepsNothing}</p>}
       {list && <AddPhone />}
@@ -84,6 +85,7 @@ function Row({ device: d, asked, ask, renamed }: { device: Device; asked: boolea
       <div class="where">
         <b>{visibleLine(d.name)}</b>
         {mine && <span class="chip">{words.devices.thisBrowser}</span>}
+        {d.codeOrigin && <span class="chip" data-ui="code">{words.devices.code[d.codeOrigin]}</span>}
         {d.verifies && <span class="chip">{words.verify.chip}</span>}
       </div>
       <div class="where">{`${words.devices.roles[d.role] ?? visibleLine(d.role)} · ${used(d, mine)}`}</div>

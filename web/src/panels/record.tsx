@@ -13,7 +13,7 @@ export function Record() {
   const alarm = recordAlarm.value;
   if (!alarm) return null;
   const put =
-    alarm.what === "stopped"
+    alarm.what === "stopped" || alarm.what === "late" || alarm.what === "unsigned"
       ? { why: visibleLine(alarm.why) }
       : { seen: clock(alarm.seen?.time), had: alarm.seen?.size, now: clock(alarm.now?.time), has: alarm.now?.size };
   return (
@@ -22,9 +22,9 @@ export function Record() {
         <b>{w[alarm.what]}</b> <Rich text={w.why[alarm.what]} put={put} />
       </p>
       <p>
-        <Rich text={w.ask} />
+        <Rich text={alarm.what === "late" ? w.askLate : w.ask} />
       </p>
-      {alarm.what !== "stopped" && (
+      {alarm.what !== "stopped" && alarm.what !== "late" && alarm.what !== "unsigned" && (
         <>
           <details>
             <summary>{w.kept}</summary>

@@ -230,6 +230,8 @@ export const panelsWords = {
     addThere: "To add a device, open this address on it, or run `assent pair` on the machine where assent runs.",
     roles: { view: "Can view", approve: "Can answer", operate: "Can answer and send messages", admin: "Can answer, send messages and manage devices" } as Readonly<Record<string, string>>,
     thisBrowser: "this browser",
+    code: { broker: "code from the broker", independent: "independent code" } as Readonly<Record<string, string>>,
+    codeHelp: "Code from the broker: whoever takes over the broker can have such a device sign what it did not show. With independent code they cannot. It is what each device said when it was paired.",
     revoking: "Revoking…",
     revoked: "Revoked. It is signed out.",
     forgetNow: "Forget now",
