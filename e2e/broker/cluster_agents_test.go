@@ -82,6 +82,9 @@ func spokenToAtBoth(t *testing.T, one, other *rig.Daemon) {
 		status, body, err := other.Try("GET", "/v1/agents/coder", nil)
 		return err == nil && status == http.StatusOK && strings.Contains(string(body), `"status":"idle"`)
 	})
+	if status, body, err := other.Try("GET", "/v1/agents/coder/sessions/"+uuid.NewString()+"/diff", nil); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(body), "connected to another broker") {
+		t.Errorf("what only the host's broker can ask is answered %d, %s, %v", status, body, err)
+	}
 	phone := other.PairBare("admin")
 	m := phone.AgentMessage(coder(), uuid.NewString(), hook.MessagePrompt, "hello", nil)
 	other.Must("POST", "/v1/agents/coder/messages", phone.Bearer(), m, http.StatusAccepted, nil)

@@ -13,6 +13,7 @@ import { link } from "../queue/state";
 import { visibleLine, visibleText } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { heard, keepMessagesOf, messages, writing } from "./messages";
+import { Steps } from "./steps";
 import { edit, replaced, Waiting, waits } from "./waiting";
 
 const w = laterWords.say;
@@ -172,6 +173,7 @@ export function One({ message: m }: { message: Message }) {
           {w.takeBack}
         </button>
       )}
+      <Steps message={m} />
     </li>
   );
 }
