@@ -77,6 +77,7 @@ var plan = []struct {
 		internal/setup/programs
 		internal/setup/service
 		internal/setup/update
+		internal/store/follow
 		internal/store/forgotten
 		internal/store/history
 		internal/store/integrity
@@ -146,7 +147,7 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
-	{"internal/fleet", "internal/agent/claude internal/agent/claude/streamjson internal/api internal/hook internal/host/transcript internal/store/kvmirror internal/text/digest", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+	{"internal/fleet", "internal/agent/claude internal/agent/claude/streamjson internal/api internal/hook internal/host/transcript internal/store/kvmirror internal/text/digest internal/text/show", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 

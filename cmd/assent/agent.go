@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/host/executor"
 	"assent/internal/host/optin"
 	"assent/internal/setup/doctor"
 	"assent/internal/text/show"
@@ -84,7 +85,12 @@ func (a *app) examineAgents(cmd *cobra.Command) []doctor.Finding {
 		all = append(all, doctor.Finding{Name: "accept", Status: doctor.Warn, Detail: "agents.yaml accepts no device, so nobody can start these agents", Fix: "add accept: [device:…]; assent device list prints that for each device, of which the role has to be operate or admin"})
 	}
 	for _, agent := range file.Agents {
-		for _, f := range a.agentSurroundings().Look(cmd.Context(), agent) {
+		around := a.agentSurroundings()
+		found := around.Look(cmd.Context(), agent)
+		if optin.Startable(found) {
+			found = append(found, around.Login(cmd.Context(), agent, executor.OwnEnv(os.Environ())))
+		}
+		for _, f := range found {
 			status := doctor.OK
 			switch {
 			case f.Refused:

@@ -52,6 +52,7 @@ func agentHome(t *testing.T) (project string, run func(args ...string) (string, 
 
 // An agent is refused until what its project brings was accepted as it was shown.
 func TestAgentDoctorAndAccept(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "k") // else it is not logged in
 	project, run := agentHome(t)
 	doctorSays := func(want doctor.Status) {
 		t.Helper()

@@ -20,6 +20,19 @@ import (
 	"assent/internal/text/show"
 )
 
+// sessionStands is how a session is, and how its last turn ended if that was not well.
+func sessionStands(s *api.AgentSession) string {
+	t := s.Turn
+	if t == nil || s.Status == api.AgentBusy || t.Outcome != hook.OutcomeFailed {
+		return s.Status
+	}
+	words := s.Status + "; its last turn failed: " + t.Code
+	if t.Why != "" {
+		words += ", " + t.Why
+	}
+	return words
+}
+
 func (a *app) agentListCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
@@ -35,7 +48,7 @@ func (a *app) agentListCmd() *cobra.Command {
 					}
 					var sessions []string
 					for _, s := range x.Sessions {
-						sessions = append(sessions, s.SessionID+" ("+s.Status+")")
+						sessions = append(sessions, s.SessionID+" ("+sessionStands(&s)+")")
 					}
 					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(x.Name), show.Line(x.Status), show.Line(x.Hostname), show.Line(project), show.Line(strings.Join(sessions, ", ")))
 				})

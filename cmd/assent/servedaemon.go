@@ -27,6 +27,7 @@ import (
 	"assent/internal/policy/published"
 	"assent/internal/server"
 	"assent/internal/setup/phone"
+	"assent/internal/store/follow"
 	"assent/internal/store/forgotten"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
@@ -78,6 +79,8 @@ type daemon struct {
 	// Agents that are spoken to, and the hosts that start them.
 	messages *fleet.Store
 	hosts    *fleet.Registry
+	// agentsFrom is behind which events of agents are new to this run.
+	agentsFrom follow.Cursor
 
 	// By which ways hooks, browsers and other programs come.
 	schema     *conformance.Checker

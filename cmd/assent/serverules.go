@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"assent/internal/auth"
 	"assent/internal/fleet"
@@ -56,10 +57,22 @@ func (d *daemon) openHosts(ctx context.Context) (err error) {
 		return err
 	}
 	d.closes("messages", d.messages.Close)
-	d.hosts, err = fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: d.streams, Messages: d.messages, Known: knownHost(d.who), Shared: d.f.natsURL != "", Logf: d.warnf})
+	d.hosts, err = fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: d.streams, Messages: d.messages, Known: knownHost(d.who), Shared: d.f.natsURL != "", Name: d.brokerName(), Logf: d.warnf})
 	if err != nil {
 		return err
 	}
 	d.closes("hosts", d.hosts.Close)
 	return nil
+}
+
+// brokerName is what people call this broker: where its page is, as far as it was told, or else its machine and address.
+func (d *daemon) brokerName() string {
+	if len(d.f.publicURLs) > 0 {
+		return d.f.publicURLs[0]
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "a machine without a name"
+	}
+	return name + " (" + d.f.listen + ")"
 }

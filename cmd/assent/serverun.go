@@ -42,6 +42,9 @@ func (d *daemon) runFollowers(g *group) {
 			d.messages.Seen(&e, &p, func() hook.Detail { return agents.Reader(e.Agent).Detail(e.Type, e.Raw) })
 		})
 	})
+	if d.streams.KeepsAgents() {
+		g.run("events of agents", func(ctx context.Context) error { return d.streams.AgentsAfter(ctx, d.agentsFrom, d.srv.AgentSaid) })
+	}
 	g.run("changed files", func(ctx context.Context) error {
 		return d.changes.Follow(ctx, d.streams.EventBounds, d.streams.Events, func(agent, event string, raw []byte) hook.Payload {
 			p, _ := agents.Reader(agent).Decode(event, raw) // what is readable counts

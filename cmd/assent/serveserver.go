@@ -27,7 +27,7 @@ func (d *daemon) openServer(ctx context.Context) (err error) {
 		Broker: d.broker, Auth: d.who, Publish: d.publish, Mismatches: d.schema.Report, History: d.hist, Push: d.ring, Notifies: d.ring.Tells,
 		Hold: d.f.hold, HoldUnseen: d.f.unattended == unattendedHold, Ready: health.check, Forgot: forgot, Shared: d.f.natsURL != "",
 		Rules: d.book.Eval, Contain: intake.Contain{Rewrite: d.gate.Rewrite, First: d.once.First}, InForce: d.book.InForce, Views: d.views, Secret: d.secret,
-		Observed: d.changes.Observe, Forgotten: d.changes.Forget, Messages: d.messages, Agents: d.hosts, PublishAgent: d.streams.PublishAgent, ForgetAgent: d.streams.ForgetAgent,
+		Observed: d.changes.Observe, Forgotten: d.changes.Forget, Messages: d.messages, Agents: d.hosts, PublishAgent: d.streams.PublishAgent, ForgetAgent: d.streams.ForgetAgent, AgentsUnread: !d.streams.KeepsAgents(),
 		Published: d.rulesForAll, CheckRules: func(text string) []hook.RuleProblem { return d.book.Check("the rules", text) },
 		Tree: d.proof, Halt: d.stops, RequireVerification: func() string { return hook.StricterVerification(d.f.requireVerification, d.book.Verification()) },
 		Grants: d.saved, Suggest: suggest.NewProposer(d.book, endedOf(d.broker)), Suggested: suggested,
@@ -38,6 +38,9 @@ func (d *daemon) openServer(ctx context.Context) (err error) {
 		return err
 	}
 	d.closes("sockets", d.srv.Close)
+	if d.agentsFrom, err = d.streams.AgentsNow(ctx); err != nil { // before any host can come
+		d.warnf("from where events of agents are new could not be read, and is when they can be: %v", err)
+	}
 	if d.others != nil {
 		if d.orders, err = d.others.forgotten(ctx, d.stateDir, d.streams, d.srv.ForgetElsewhere, d.warnf); err != nil {
 			return err

@@ -12,14 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/uuid"
-	"github.com/gorilla/websocket"
-
 	"assent/e2e/rig"
 	"assent/e2e/rig/freeport"
-	"assent/internal/api"
 	"assent/internal/auth/authtest"
-	"assent/internal/hook"
 )
 
 // Two brokers share a record: a session that is forgotten at one is gone at the other, and who was invited at one
@@ -112,62 +107,6 @@ func TestTwoBrokersAreOne(t *testing.T) {
 	if out := one.Refused(4, "rules", "publish", rules, "--after", "7"); !strings.Contains(out, "another version") {
 		t.Errorf("%s", out)
 	}
-}
-
-// spokenToAtBoth has a host connected to one, and its agent found and prompted at the other.
-func spokenToAtBoth(t *testing.T, one, other *rig.Daemon) {
-	t.Helper()
-	base, _ := one.Owner()
-	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(base, "http")+"/v1/host/ws", http.Header{"Authorization": {"Bearer " + one.CreateToken("host", "box")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	frames := make(chan api.BrokerFrame, 100)
-	go func() {
-		defer close(frames)
-		for {
-			var f api.BrokerFrame
-			if conn.ReadJSON(&f) != nil {
-				return
-			}
-			frames <- f
-		}
-	}()
-	next := func(kind string) api.BrokerFrame {
-		for f := range frames {
-			if f.Type == kind {
-				return f
-			}
-		}
-		t.Fatalf("the broker closed before %s", kind)
-		return api.BrokerFrame{}
-	}
-	say := func(f api.HostFrame) {
-		if err := conn.WriteJSON(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	coder := api.Agent{Name: "coder", HostID: "box#0123456789abcdef", Status: api.AgentIdle}
-	say(api.HostFrame{Type: api.HostHello, Host: "box", Version: "test", Agents: []api.Agent{coder}})
-	next(api.BrokerWelcome)
-	rig.Eventually(t, rig.Soon, "the agent is there at the other broker", func() bool {
-		status, body, err := other.Try("GET", "/v1/agents/coder", nil)
-		return err == nil && status == http.StatusOK && strings.Contains(string(body), `"status":"idle"`)
-	})
-	phone := other.PairBare("admin")
-	m := phone.AgentMessage(coder, uuid.NewString(), hook.MessagePrompt, "hello", nil)
-	other.Must("POST", "/v1/agents/coder/messages", phone.Bearer(), m, http.StatusAccepted, nil)
-	if f := next(api.BrokerMessage); f.Message.ID != m.ID {
-		t.Errorf("the host got %+v", f.Message)
-	}
-	say(api.HostFrame{Type: api.HostTaken, ID: "taken", Message: m.ID})
-	if f := next(api.BrokerAck); !f.OK {
-		t.Errorf("taken is answered with %+v", f)
-	}
-	rig.Eventually(t, rig.Soon, "it is taken at the other broker", func() bool {
-		return strings.Contains(string(mustGet(t, other, "/v1/agents/coder/messages/"+m.ID)), `"state":"taken"`)
-	})
 }
 
 func mustGet(t *testing.T, d *rig.Daemon, path string) []byte {

@@ -30,13 +30,15 @@ type host struct {
 	state  string
 	work   string
 	cmd    *exec.Cmd
+	// key is what the host has in its environment for the model; newHost's can be used.
+	key string
 }
 
 // newHost prepares a host with one agent, coder; more is added to its entry of agents.yaml.
 func newHost(t *testing.T, more ...string) *host {
 	t.Helper()
 	a := rig.NewAgent(t)
-	h := &host{Agent: a, broker: newOrders(t), home: a.Config.Home(), work: a.Config.Work(), state: filepath.Join(a.Dir, "hoststate")}
+	h := &host{Agent: a, broker: newOrders(t), home: a.Config.Home(), work: a.Config.Work(), state: filepath.Join(a.Dir, "hoststate"), key: "sk-ant-dummy-00000000000000000000000000000000"}
 	for _, dir := range []string{h.home, h.work, h.state, filepath.Join(h.home, ".config", "assent")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -64,7 +66,7 @@ func (h *host) serve() {
 	before := h.broker.hellos()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, rig.Program("assent"), "agent", "serve", "--name", "box", "--state-dir", h.state)
-	cmd.Env = append([]string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "ASSENT_TOKEN=host-token", "ANTHROPIC_API_KEY=sk-ant-dummy-00000000000000000000000000000000"}, claude.Loopback(h.Model.URL())...)
+	cmd.Env = append([]string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "ASSENT_TOKEN=host-token", "ANTHROPIC_API_KEY=" + h.key}, claude.Loopback(h.Model.URL())...)
 	log := &strings.Builder{}
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {

@@ -81,13 +81,8 @@ func (x *terminal) open(args ...string) *screen.Terminal {
 // agent, coder, in agents.yaml.
 func newTerminal(t *testing.T, more ...string) *terminal {
 	t.Helper()
-	a := rig.NewAgent(t)
-	x := &terminal{&host{Agent: a, home: a.Config.Home(), state: a.State, work: a.Config.Work()}}
-	for _, dir := range []string{x.home, x.work, filepath.Join(x.home, ".config", "assent")} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	x := unpaired(t)
+	a := x.Agent
 	pairing := x.command("agent", "key")
 	said := filepath.Join(a.Dir, "key.err")
 	f, err := os.Create(said)
@@ -106,11 +101,40 @@ func newTerminal(t *testing.T, more ...string) *terminal {
 		b, _ := os.ReadFile(said)
 		t.Fatalf("%v: %s", err, b)
 	}
+	x.accepts(strings.TrimSpace(accept.String()), more)
+	return x
+}
+
+// unpaired is a terminal of the host's owner, whom nobody knows yet.
+func unpaired(t *testing.T) *terminal {
+	t.Helper()
+	a := rig.NewAgent(t)
+	x := &terminal{&host{Agent: a, home: a.Config.Home(), state: a.State, work: a.Config.Work()}}
+	for _, dir := range []string{x.home, x.work, filepath.Join(x.home, ".config", "assent")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
+}
+
+// accepts writes agents.yaml.
+func (x *terminal) accepts(device string, more []string) {
+	x.T.Helper()
 	x.write(filepath.Join(x.home, ".config", "assent", "agents.yaml"), strings.Join([]string{
-		"accept: [" + strings.TrimSpace(accept.String()) + "]", "agents:", "  coder:", "    project: " + x.work, "    executor: {kind: claude, cli: " + a.Config.Program + "}",
+		"accept: [" + device + "]", "agents:", "  coder:", "    project: " + x.work, "    executor: {kind: claude, cli: " + x.Config.Program + "}",
 		strings.Join(more, "\n"), "",
 	}, "\n"))
-	return x
+}
+
+// newPhone pairs a browser that the host accepts; serve starts that.
+func newPhone(t *testing.T, more ...string) (*terminal, *rig.Browser) {
+	t.Helper()
+	x := unpaired(t)
+	b := rig.NewBrowser(t)
+	b.PairAs(x.Daemon, "operate")
+	x.accepts("device:"+x.Devices()[0].Thumbprint, more)
+	return x, b
 }
 
 // serve starts the host, and waits until its agent is there. end ends the host, and is harmless twice.

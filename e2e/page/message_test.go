@@ -66,6 +66,13 @@ func TestPageSendsAMessage(t *testing.T) {
 		t.Errorf("the second Stop hook prints %q", out)
 	}
 	b.See("[data-ui=message][data-state=ended]", "the turn is over")
+	const steps = "[data-ui=message][data-state=ended] [data-ui=steps]"
+	b.Tap(steps + " summary")
+	for _, state := range []string{"sent", "taken", "started", "ended"} {
+		b.See(steps+" li[data-state="+state+"]", rig.Word("steps.states."+state))
+	}
+	b.See(steps+" li[data-state=taken]", rig.Word("steps.ways.stop"))
+	b.See(steps+" [data-ui=signature][data-state=verified]", rig.Word("steps.signed.verified"))
 	b.Accessible("message")
 	b.NothingCut("message")
 	b.Looks("message-over")

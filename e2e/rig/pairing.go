@@ -158,7 +158,7 @@ func (d *Daemon) WaitingDevices() (list []WaitingDevice) {
 }
 
 // Device is one that is paired.
-type Device struct{ ID, Name, Role string }
+type Device struct{ ID, Name, Role, Thumbprint string }
 
 // Devices are those that are paired.
 func (d *Daemon) Devices() (list []Device) {

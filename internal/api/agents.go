@@ -165,7 +165,7 @@ type AgentEvent struct {
 // AgentError is why a session failed.
 type AgentError struct {
 	Message string `json:"message,omitempty"`
-	// Code is one of CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST and API.
+	// Code is one of CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST, LOGIN and API.
 	Code string `json:"code,omitempty"`
 }
 

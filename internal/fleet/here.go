@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assent/internal/store/kvmirror"
+	"assent/internal/text/show"
 )
 
 // Brokers of one KV tell each other which hosts are connected to them: each keeps a key for each of its hosts, which it
@@ -16,18 +17,22 @@ const (
 	herePrefix = "hosthere." // the host's id follows
 	beat       = Lease / 3
 	beatTime   = 5 * time.Second // of what is written for one host
+	maxBroker  = 200             // bytes of a broker's name
 )
 
 // here is what such a key holds.
 type here struct {
-	Host string    `json:"host"`
-	Run  string    `json:"run"` // of the registry that the host is connected to
-	At   time.Time `json:"at"`
+	Host string `json:"host"`
+	Run  string `json:"run"` // of the registry that the host is connected to
+	// Broker is what people call the broker of that registry.
+	Broker string    `json:"broker,omitempty"`
+	At     time.Time `json:"at"`
 }
 
 // heard is what another broker said last of a host.
 type heard struct {
 	at    time.Time // on this machine's clock
+	where string    // the broker's name, of foreign text
 	lapse *time.Timer
 }
 
@@ -56,7 +61,7 @@ func (r *Registry) applyHere(key string, value []byte, _ uint64) func() {
 		delete(r.heard, id)
 		return r.tell
 	}
-	e.at = time.Now()
+	e.at, e.where = time.Now(), show.Short(x.Broker, maxBroker)
 	if !r.opened && x.At.Before(e.at) {
 		e.at = x.At
 	}
@@ -95,7 +100,7 @@ func (r *Registry) beats(ctx context.Context) {
 func (r *Registry) beat(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, beatTime)
 	defer cancel()
-	value, err := json.Marshal(here{host, r.run, time.Now().UTC()})
+	value, err := json.Marshal(here{Host: host, Run: r.run, Broker: r.cfg.Name, At: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
@@ -122,6 +127,16 @@ func (r *Registry) Here(agent string) bool {
 	defer r.mu.Unlock()
 	h := r.hosts[id]
 	return h != nil && h.link != nil
+}
+
+// Where is the name of the other broker to which a host is connected, "" if it is not known to be at one.
+func (r *Registry) Where(host string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.heard[host]; e != nil && time.Since(e.at) < Lease {
+		return e.where
+	}
+	return ""
 }
 
 // openHere begins to follow what other brokers say.

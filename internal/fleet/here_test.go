@@ -14,14 +14,17 @@ import (
 // are offline at all of them a lease after it was heard of last.
 func TestAHostIsHereAtAllBrokers(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
+		name := "broker one"
 		registry := func() *Registry {
-			g, err := OpenRegistry(context.Background(), RegistryConfig{KV: r.kv, Messages: r.Store, Shared: true, Logf: t.Logf})
+			g, err := OpenRegistry(context.Background(), RegistryConfig{Name: name, KV: r.kv, Messages: r.Store, Shared: true, Logf: t.Logf})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return g
 		}
-		one, other := registry(), registry()
+		one := registry()
+		name = "broker two"
+		other := registry()
 		defer one.Close()
 		defer other.Close()
 		is := func(g *Registry, want string) {
@@ -39,6 +42,9 @@ func TestAHostIsHereAtAllBrokers(t *testing.T) {
 		is(other, api.AgentIdle)
 		if !one.Here("coder") || other.Here("coder") {
 			t.Error("it is not known where it is connected")
+		}
+		if a, b := one.Where(workstation), other.Where(workstation); a != "" || b != "broker one" {
+			t.Errorf("it is said to be at %q and at %q", a, b)
 		}
 		for range 10 { // longer than a lease
 			time.Sleep(beat)
@@ -62,6 +68,9 @@ func TestAHostIsHereAtAllBrokers(t *testing.T) {
 		time.Sleep(Lease + beat)
 		for _, g := range []*Registry{one, other, late} {
 			is(g, api.AgentOffline)
+			if at := g.Where(workstation); at != "" {
+				t.Errorf("it is said to be at %q", at)
+			}
 		}
 		later := registry() // what stood there before is old
 		defer later.Close()

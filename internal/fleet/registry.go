@@ -54,7 +54,9 @@ type RegistryConfig struct {
 	Known func(host string) bool
 	// Shared says that other brokers have the same KV: hosts that are connected to them are here, too.
 	Shared bool
-	Logf   func(format string, args ...any)
+	// Name is what people call this broker, for those of the others who look for a host that is connected to it.
+	Name string
+	Logf func(format string, args ...any)
 }
 
 // Registry keeps which hosts there are, and the agents that they offer. What a host offered last is kept, so

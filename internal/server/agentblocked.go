@@ -41,6 +41,15 @@ func (s *Server) followBlocked() {
 	}
 }
 
+// AgentSaid takes an event of a host's agent out of the record. Every broker reads all of them, so that the one that
+// tells devices of such hears of each, whichever the host is connected to.
+func (s *Server) AgentSaid(data []byte) {
+	var e api.AgentEvent
+	if json.Unmarshal(data, &e) == nil {
+		s.ringOf(&e)
+	}
+}
+
 // ringOf has devices told of a session of a host's agent that has to be allowed more, or whose turn failed without its
 // hooks knowing. What waits here, and what they know, rings by itself.
 func (s *Server) ringOf(e *api.AgentEvent) {

@@ -69,6 +69,9 @@ type Config struct {
 	// PublishAgent makes what happened to an agent public: subject below agents., id that of the event, which
 	// is not published twice, or "". nil: nobody is told.
 	PublishAgent func(ctx context.Context, subject, id string, data []byte) error
+	// AgentsUnread says that nobody hands what PublishAgent takes to Server.AgentSaid: then devices are told of what the
+	// hosts of this server say, and of no other's.
+	AgentsUnread bool
 	// ForgetAgent removes what was published of a session of an agent; nil: nothing was.
 	ForgetAgent func(ctx context.Context, session string) error
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.

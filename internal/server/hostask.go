@@ -41,7 +41,11 @@ func (s *Server) diffAgent(w http.ResponseWriter, r *http.Request) {
 	h, _ := s.hosts.Load(host)
 	link, _ := h.(*hostLink)
 	if link == nil {
-		writeProblem(w, hostAway)
+		p := hostAway
+		if where := s.cfg.Agents.Where(host); where != "" {
+			p.Detail = "its host is connected to another broker, " + where + ", which alone can ask it; open the page there, or ask that one"
+		}
+		writeProblem(w, p)
 		return
 	}
 	answer, p := link.ask(r.Context(), api.HostAsk{What: api.AskDiff, Agent: a.Name, Session: session})

@@ -291,7 +291,9 @@ func (h *hostLink) take(ctx context.Context, f *api.HostFrame) (*api.BrokerFrame
 				h.s.log.Warn("an agent's event could not be published; its host sends it again", zap.String("host", line(h.name)), zap.Error(err))
 				return nil, errLater
 			}
-			h.s.ringOf(f.Event)
+			if h.s.cfg.AgentsUnread {
+				h.s.ringOf(f.Event)
+			}
 		}
 		ack.OK = ack.Detail == ""
 		return ack, nil

@@ -21,6 +21,7 @@
 package modelserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -90,6 +91,7 @@ type Server struct {
 	calls   []Call        // guarded by mu
 	slim    bool          // guarded by mu
 	refused []string      // guarded by mu
+	tokens  int           // guarded by mu; see Costs; zero: few
 	words   string        // guarded by mu; see On
 	turns   [][]Use       // guarded by mu
 	changed chan struct{} // guarded by mu; closed and replaced at every change
@@ -100,6 +102,19 @@ func (s *Server) On(words string, turns ...[]Use) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.words, s.turns = words, turns
+}
+
+// Costs has each answer say that it has so many tokens.
+func (s *Server) Costs(tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens = tokens
+}
+
+func (s *Server) answerTokens() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.tokens, 20)
 }
 
 // Start listens on a free loopback port. scripts are the ones TOOL= may name; nil is none.
@@ -243,6 +258,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	turn := s.play(req, body)
+	turn.tokens = s.answerTokens()
 	call := turn.call
 	call.Time, call.Model, call.Stream, call.Body = time.Now(), req.Model, req.Stream, body
 	call.Results = req.lastResults()

@@ -105,6 +105,8 @@ type turn struct {
 	call Call
 	text string
 	uses []Use
+	// tokens is how many it says the answer has, which the client counts the cost by.
+	tokens int
 }
 
 var (

@@ -23,7 +23,7 @@ func writeMessage(w http.ResponseWriter, r request, t turn) {
 	msg := map[string]any{
 		"id": "msg_" + rand.Text(), "type": "message", "role": "assistant", "model": model,
 		"content": blocks, "stop_reason": stop, "stop_sequence": nil,
-		"usage": map[string]int{"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+		"usage": map[string]int{"input_tokens": 100, "output_tokens": t.tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
 	}
 	w.Header().Set("Request-Id", "req_"+rand.Text())
 	if !r.Stream {
@@ -53,7 +53,7 @@ func writeMessage(w http.ResponseWriter, r request, t turn) {
 	}
 	event(w, "message_delta", map[string]any{
 		"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil},
-		"usage": map[string]int{"output_tokens": 20},
+		"usage": map[string]int{"output_tokens": t.tokens},
 	})
 	event(w, "message_stop", map[string]any{})
 }

@@ -25,11 +25,11 @@ var (
 
 // agentEnv is the environment of a session's agent.
 func agentEnv(environ []string, session string) []string {
-	return append(ownEnv(environ), mark+"="+session)
+	return append(OwnEnv(environ), mark+"="+session)
 }
 
-// ownEnv is what of the host's environment whatever it starts gets.
-func ownEnv(environ []string) []string {
+// OwnEnv is what of the host's environment whatever it starts gets.
+func OwnEnv(environ []string) []string {
 	var env []string
 	for _, kv := range environ {
 		name, _, ok := strings.Cut(kv, "=")

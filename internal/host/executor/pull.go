@@ -65,7 +65,7 @@ func (h *Host) verify(ctx context.Context) {
 		pr, project := *s.pr, s.meta.Project
 		h.asking = true
 		h.beside.Go(func() {
-			known := pullrequest.Known(ctx, ownEnv(h.cfg.Environ), h.cfg.Home, project, pr)
+			known := pullrequest.Known(ctx, OwnEnv(h.cfg.Environ), h.cfg.Home, project, pr)
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.asking = false

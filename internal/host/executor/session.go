@@ -55,6 +55,7 @@ type session struct {
 	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
 	other       string // who else writes to the session, for people
 	waiting     bool   // the client says that it waits for a person
+	trouble     string // why the model was not asked, as the agent's program said last
 	output      string // what it said in the turn that runs
 	unsure      string // the pull request that gh is to be asked about
 	looked      string // the message after which it was looked whether a pull request is to be asked for

@@ -11,6 +11,7 @@ import (
 	"assent/internal/agent/claude/streamjson"
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/host/optin"
 )
 
 // Bounds of what is told of a turn, in bytes.
@@ -48,6 +49,9 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 			s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", "an earlier turn with this prompt was cut off; resume goes on", "")
 		}
 	case streamjson.Says:
+		if !e.Within {
+			s.trouble = e.Trouble
+		}
 		s.called(e.Call)
 		s.opens(now, e.Commands)
 		if e.Text != "" && !e.Within && s.turn() != nil {
@@ -130,6 +134,10 @@ func (s *session) result(now time.Time, e streamjson.Event) {
 		over.Code = "MAX_TURNS"
 	case e.Outcome == streamjson.Interrupted:
 		over.Code = "INTERRUPTED"
+	case s.trouble == streamjson.AuthenticationFailed:
+		over.Code, over.Why = "LOGIN", clip("the agent's program is not logged in, or its key was refused ("+e.Text+"); "+optin.LoginFix, maxWhy)
+	case e.Outcome == streamjson.Success: // the client calls it so where the model could not be asked
+		over.Code, over.Why = "API", clip("the agent said"+because(e.Text), maxWhy)
 	default:
 		over.Code, over.Why = "API", clip(over.Why+because(e.Text), maxWhy)
 	}

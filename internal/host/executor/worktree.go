@@ -45,7 +45,7 @@ func (h *Host) git(ctx context.Context, dir string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=/dev/null", "-C", dir}, args...)...)
-	cmd.Env = ownEnv(h.cfg.Environ)
+	cmd.Env = OwnEnv(h.cfg.Environ)
 	cmd.WaitDelay = time.Second
 	text, err := cmd.CombinedOutput()
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/internal/store/follow"
 )
 
 // AgentEvents is the mirror that outside readers see of what happened to agents: subjects
@@ -89,6 +91,29 @@ func (s *Stream) PublishAgent(ctx context.Context, subject, id string, data []by
 		return fmt.Errorf("publish an agent's event: %w", s.events.refused(err))
 	}
 	return nil
+}
+
+// KeepsAgents reports whether events of agents are kept, so that who follows them hears of each.
+func (s *Stream) KeepsAgents() bool { return !s.noAgents }
+
+// AgentsNow is the end of the events of agents, to begin behind.
+func (s *Stream) AgentsNow(ctx context.Context) (follow.Cursor, error) {
+	now, err := s.events.streamNow(ctx, s.events.js, agentsStream)
+	if err != nil {
+		return follow.Cursor{}, fmt.Errorf("the events of agents: %w", err)
+	}
+	return follow.Cursor{Seq: now.Last, Made: now.Made}, nil
+}
+
+// AgentsAfter calls fn with each event (schema AgentEvent) of a session of an agent behind c, whichever broker of
+// this record published it, in order, each once, until ctx is done; it returns ctx's error, or ErrClosed. The zero
+// cursor is the end, once that can be read.
+func (s *Stream) AgentsAfter(ctx context.Context, c follow.Cursor, fn func(data []byte)) error {
+	f := &follower{
+		engine: s.events, js: s.events.js, stream: agentsStream, filter: agentSessionSubjects, at: c, onlyNew: c == (follow.Cursor{}), lossy: true,
+		apply: func(m jetstream.Msg, _ *jetstream.MsgMetadata) { fn(m.Data()) },
+	}
+	return f.run(ctx)
 }
 
 // ForgetAgent removes the events of a session of an agent, from AGENTS first: what is gone there cannot come to

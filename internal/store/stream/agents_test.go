@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -58,5 +60,48 @@ func TestAgentEventsArePublic(t *testing.T) {
 	}
 	if _, err := r.js.Publish(ctx, "agents.coder.session.completed", []byte("{}")); err == nil {
 		t.Error("a reader published")
+	}
+}
+
+// TestAgentsAreFollowed: who follows hears each event of a session once, from where it began; not how an agent is, and
+// not what is said again.
+func TestAgentsAreFollowed(t *testing.T) {
+	s := open(t, Config{Dir: t.TempDir()})
+	say := func(subject, id, value string) {
+		t.Helper()
+		if err := s.PublishAgent(t.Context(), subject, id, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("coder.session.failed", "h.0", "before")
+	from, err := s.AgentsNow(t.Context())
+	if err != nil || !s.KeepsAgents() {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	heard := make(chan string, 10)
+	done := make(chan error, 1)
+	go func() { done <- s.AgentsAfter(ctx, from, func(data []byte) { heard <- string(data) }) }()
+	say("coder.session.blocked", "h.1", "one")
+	say("coder.available", "", "idle")
+	say("coder.session.blocked", "h.1", "one")
+	say("other.session.failed", "h.2", "two")
+	for _, want := range []string{"one", "two"} {
+		select {
+		case got := <-heard:
+			if got != want {
+				t.Errorf("heard %q, want %q", got, want)
+			}
+		case <-ctx.Done():
+			t.Fatalf("%s was not heard of", want)
+		}
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if len(heard) > 0 {
+		t.Errorf("and %q", <-heard)
 	}
 }

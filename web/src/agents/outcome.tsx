@@ -17,7 +17,7 @@ type Turn = NonNullable<AgentSession["turn"]>;
 /** Codes that ask for more, and say why themselves. */
 const overCeiling = new Set(["BUDGET", "TIMEOUT"]);
 /** Codes after which the session can go on as it was. */
-const cut = new Set(["INTERRUPTED", "EXIT", "API", "MAX_TURNS", "LOST"]);
+const cut = new Set(["INTERRUPTED", "EXIT", "API", "LOGIN", "MAX_TURNS", "LOST"]);
 
 interface Props {
   agent: Agent;

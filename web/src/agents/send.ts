@@ -37,19 +37,43 @@ export async function send({ host, agent, sessionId, kind, prompt = "", options 
     ...(hostId ? { hostId } : {}),
   };
   const device = ownDevice();
-  const text = [
-    hostId ? "assent message v2" : "assent message v1",
-    m.id,
-    agent,
-    sessionId,
-    kind,
-    prompt ? await digest(prompt) : "",
-    bounds ? await digest(JSON.stringify(bounds)) : "",
-    m.expiresAt,
-    ...(hostId ? [hostId] : []),
-  ].join("\n");
+  const text = await messageText({ ...m, sessionId });
   const path = host ? `/v1/agents/${encodeURIComponent(agent)}/messages` : messagesPath(sessionId);
   await verified<unknown>(path, device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
+}
+
+/** What a device signs of a message. */
+async function messageText(m: Pick<Message, "id" | "agent" | "sessionId" | "kind" | "prompt" | "options" | "expiresAt" | "hostId">): Promise<string> {
+  const bounds = ordered(m.options);
+  return [
+    m.hostId ? "assent message v2" : "assent message v1",
+    m.id,
+    m.agent,
+    m.sessionId,
+    m.kind,
+    m.prompt ? await digest(m.prompt) : "",
+    bounds ? await digest(JSON.stringify(bounds)) : "",
+    m.expiresAt,
+    ...(m.hostId ? [m.hostId] : []),
+  ].join("\n");
+}
+
+/** How it is with a message's signature. gone: the text that was signed was forgotten. */
+export type Signed = "verified" | "wrong" | "none" | "gone";
+
+/** Holds a message against its signature and the key that it names, here and not at the broker. */
+export async function checkSignature(m: Message): Promise<Signed> {
+  if (!m.signature || !m.publicKey) return "none";
+  if (!m.prompt && (m.kind === "prompt" || m.kind === "resume")) return "gone";
+  try {
+    const { kty, crv, x, y } = m.publicKey;
+    const key = await crypto.subtle.importKey("jwk", { kty, crv, x, y }, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
+    const signature = Uint8Array.from(atob(m.signature.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    const right = await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, key, signature, new TextEncoder().encode(await messageText(m)));
+    return right ? "verified" : "wrong";
+  } catch {
+    return "wrong";
+  }
 }
 
 export function messagesPath(session: string): string {

@@ -5535,7 +5535,7 @@ export interface Agent {
       message: string;
       outcome: "completed" | "failed" | "cancelled";
       /**
-       * CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST or API.
+       * CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST, LOGIN or API.
        */
       code?: string;
       /**

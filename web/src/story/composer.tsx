@@ -14,6 +14,7 @@ import { Rich } from "../text/rich";
 import { visibleLine, visibleText } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { heard, keepMessagesOf, messages, writing } from "./messages";
+import { Steps } from "./steps";
 import { edit, replaced, Waiting, waits } from "./waiting";
 
 const w = laterWords.say;
@@ -173,6 +174,7 @@ export function One({ message: m }: { message: Message }) {
           {w.takeBack}
         </button>
       )}
+      <Steps message={m} />
     </li>
   );
 }

@@ -41,6 +41,9 @@ const (
 	Interrupted = "error_during_execution" // also other ends that were not the agent's own
 )
 
+// AuthenticationFailed is the Trouble of a client that is not logged in, or whose key is not taken.
+const AuthenticationFailed = "authentication_failed"
+
 // Event is what one line tells.
 type Event struct {
 	Kind    Kind
@@ -50,6 +53,7 @@ type Event struct {
 	Version string  // of the client
 	Prompt  string  // uuid
 	State   string  // of the prompt
+	Trouble string  // why the model was not asked, of Says: AuthenticationFailed and its like
 	Call    string  // names the answer of the model that this is of; one may come in several lines
 	Tool    string  // the first that is called
 	Outcome string  // Success, or error_…
@@ -101,7 +105,7 @@ func Parse(text []byte) (Event, error) {
 			return Event{}, err
 		}
 	case kind == "assistant":
-		e.Kind, e.Within = Says, o.text("parent_tool_use_id") != ""
+		e.Kind, e.Within, e.Trouble = Says, o.text("parent_tool_use_id") != "", o.text("error")
 		if err := e.says(o["message"]); err != nil {
 			return Event{}, err
 		}

@@ -1,0 +1,182 @@
+package broker
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+
+	"assent/e2e/rig"
+	"assent/e2e/rig/freeport"
+	"assent/internal/api"
+	"assent/internal/hook"
+)
+
+// box is a host's end of a connection to a broker, with the agent coder.
+type box struct {
+	t      *testing.T
+	conn   *websocket.Conn
+	frames chan api.BrokerFrame
+}
+
+func coder() api.Agent {
+	return api.Agent{Name: "coder", HostID: "box#0123456789abcdef", Status: api.AgentIdle}
+}
+
+func connectBox(t *testing.T, d *rig.Daemon) *box {
+	t.Helper()
+	base, _ := d.Owner()
+	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(base, "http")+"/v1/host/ws", http.Header{"Authorization": {"Bearer " + d.CreateToken("host", "box")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	b := &box{t: t, conn: conn, frames: make(chan api.BrokerFrame, 100)}
+	go func() {
+		defer close(b.frames)
+		for {
+			var f api.BrokerFrame
+			if conn.ReadJSON(&f) != nil {
+				return
+			}
+			b.frames <- f
+		}
+	}()
+	b.say(api.HostFrame{Type: api.HostHello, Host: "box", Version: "test", Agents: []api.Agent{coder()}})
+	b.next(api.BrokerWelcome)
+	return b
+}
+
+// next is the next frame of this kind.
+func (b *box) next(kind string) api.BrokerFrame {
+	b.t.Helper()
+	for f := range b.frames {
+		if f.Type == kind {
+			return f
+		}
+	}
+	b.t.Fatalf("the broker closed before %s", kind)
+	return api.BrokerFrame{}
+}
+
+func (b *box) say(f api.HostFrame) {
+	b.t.Helper()
+	if err := b.conn.WriteJSON(f); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// spokenToAtBoth has a host connected to one, and its agent found and prompted at the other.
+func spokenToAtBoth(t *testing.T, one, other *rig.Daemon) {
+	t.Helper()
+	b := connectBox(t, one)
+	rig.Eventually(t, rig.Soon, "the agent is there at the other broker", func() bool {
+		status, body, err := other.Try("GET", "/v1/agents/coder", nil)
+		return err == nil && status == http.StatusOK && strings.Contains(string(body), `"status":"idle"`)
+	})
+	if status, body, err := other.Try("GET", "/v1/agents/coder/sessions/"+uuid.NewString()+"/diff", nil); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(body), "connected to another broker") {
+		t.Errorf("what only the host's broker can ask is answered %d, %s, %v", status, body, err)
+	}
+	phone := other.PairBare("admin")
+	m := phone.AgentMessage(coder(), uuid.NewString(), hook.MessagePrompt, "hello", nil)
+	other.Must("POST", "/v1/agents/coder/messages", phone.Bearer(), m, http.StatusAccepted, nil)
+	if f := b.next(api.BrokerMessage); f.Message.ID != m.ID {
+		t.Errorf("the host got %+v", f.Message)
+	}
+	b.say(api.HostFrame{Type: api.HostTaken, ID: "taken", Message: m.ID})
+	if f := b.next(api.BrokerAck); !f.OK {
+		t.Errorf("taken is answered with %+v", f)
+	}
+	rig.Eventually(t, rig.Soon, "it is taken at the other broker", func() bool {
+		return strings.Contains(string(mustGet(t, other, "/v1/agents/coder/messages/"+m.ID)), `"state":"taken"`)
+	})
+}
+
+// What a host says of its sessions is told to people once, also when it is connected to a broker that is not the one
+// that tells; and by the next one that tells, when that was killed.
+func TestAnyBrokersHostIsToldOf(t *testing.T) {
+	t.Parallel()
+	ports, err := freeport.Find(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster(t, rig.TempDir(t), ports[0])
+	var mu sync.Mutex
+	told := map[string]string{} // what was told, by webhook-id
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var doc struct {
+			Type string
+			Data struct{ Waits, Session string }
+		}
+		if json.NewDecoder(r.Body).Decode(&doc) != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		told[r.Header.Get("webhook-id")] += strings.TrimSpace(doc.Type + " " + doc.Data.Waits)
+	}))
+	defer service.Close()
+	start := func() *rig.Daemon {
+		d := rig.NewDaemon(t, "--nats-url", "nats://"+freeport.Address(ports[0]))
+		d.WriteNotices(fmt.Sprintf("notices:\n  - {name: bot, webhook: %q, secret: %q, after: 0s, failed: true, finished: true}\n",
+			service.URL, "whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32))))
+		d.Start()
+		return d
+	}
+	rings := func(d *rig.Daemon) bool {
+		return strings.Contains(d.Out.Tail(1<<20), `this broker has the lease "notify"`)
+	}
+	first, second := start(), start()
+	rig.Eventually(t, rig.Soon, "one of them tells", func() bool {
+		if rings(second) {
+			first, second = second, first
+		}
+		return rings(first)
+	})
+	b := connectBox(t, second)
+	n := 0
+	say := func(session, kind, code string) {
+		t.Helper()
+		n++
+		e := &api.AgentEvent{SessionID: session, Agent: "coder", Kind: kind, Timestamp: time.Now().UTC(), Error: &api.AgentError{Code: code, Message: "why"}}
+		b.say(api.HostFrame{Type: api.HostEvent, ID: fmt.Sprint("e", n), Event: e})
+		b.say(api.HostFrame{Type: api.HostEvent, ID: fmt.Sprint("e", n), Event: e}) // as when its acknowledgement was lost
+		for range 2 {
+			if f := b.next(api.BrokerAck); !f.OK {
+				t.Fatalf("%s is answered with %+v", kind, f)
+			}
+		}
+	}
+	wantTold := func(want ...string) {
+		t.Helper()
+		rig.Eventually(t, rig.Soon, fmt.Sprint("the service is told ", want), func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			all := map[string]int{}
+			for _, what := range told {
+				all[what]++
+			}
+			for _, w := range want {
+				if all[w]--; all[w] < 0 {
+					return false
+				}
+			}
+			return len(told) == len(want)
+		})
+	}
+	say("s1", api.AgentBlocked, "BUDGET")
+	say("s2", api.AgentBlocked, "TIMEOUT")
+	say("s3", api.AgentFailed, "EXIT")
+	wantTold("turn.blocked budget", "turn.blocked time", "turn.failed")
+	first.Kill()
+	say("s1", api.AgentFailed, "INTERRUPTED") // nobody has the lease now
+	wantTold("turn.blocked budget", "turn.blocked time", "turn.failed", "turn.failed")
+}

@@ -1,0 +1,46 @@
+// What happened to a message, step by step, and whether its device signed it as it stands.
+import { useEffect, useState } from "preact/hooks";
+import { checkSignature, type Signed } from "../agents/send";
+import type { Message } from "../broker/types.gen";
+import { visibleLine } from "../text/visible";
+import { laterWords } from "../text/words/later";
+
+const w = laterWords.steps;
+
+export function Steps({ message: m }: { message: Message }) {
+  const [signed, setSigned] = useState<{ of: Message; is: Signed }>();
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    if (open) void checkSignature(m).then((is) => setSigned({ of: m, is }));
+  }, [open, m]);
+  return (
+    <details data-ui="steps" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{w.head}</summary>
+      <ol>
+        {m.steps.map((s, i) => (
+          <li key={i} data-state={s.state}>
+            <b>{w.states[s.state]}</b> <time dateTime={s.at}>{clock(s.at)}</time>
+            {i > 0 && ` · ${w.after(pause(m.steps[i - 1]!.at, s.at))}`}
+            {s.state === "taken" && m.way && ` · ${w.ways[m.way]}`}
+            {s.why && ` · ${visibleLine(s.why)}`}
+          </li>
+        ))}
+      </ol>
+      {signed?.of === m && (
+        <p data-ui="signature" data-state={signed.is}>
+          {w.signed[signed.is]}
+        </p>
+      )}
+    </details>
+  );
+}
+
+function clock(at: string): string {
+  return new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+/** The time between two steps, in seconds. */
+function pause(from: string, to: string): string {
+  const s = (Date.parse(to) - Date.parse(from)) / 1000;
+  return s < 10 ? s.toFixed(2) : String(Math.round(s));
+}
