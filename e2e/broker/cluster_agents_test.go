@@ -108,7 +108,7 @@ func TestAnyBrokersHostIsToldOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster(t, rig.TempDir(t), ports[0])
+	rig.NATS(t, rig.TempDir(t), ports[0])
 	var mu sync.Mutex
 	told := map[string]string{} // what was told, by webhook-id
 	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
