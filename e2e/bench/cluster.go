@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -36,6 +37,7 @@ func (b *bench) cluster() ([]row, error) {
 	scaled := 9 * perCore(three) / (3 * perCore(one))
 	ms := float64(three.cpu) / float64(time.Millisecond)
 	return []row{
+		{"a request that waits, at the broker of its hook and at another one, memory each", fmt.Sprintf("%.1f KB, %.1f KB", three.held, three.seen), "told", true},
 		{"CPU for each answered request, three brokers and three nats-servers together (against one broker on its own engine)",
 			fmt.Sprintf("%.2f ms: brokers %.2f, nats-servers %.2f (%.1f×)", ms, inMS(three.brokers), inMS(three.nodes), ratio(three.cpu, one.cpu)), "≤ 2.5 ms", ms <= 2.5},
 		{"… so three brokers on nine cores against one on three, by processor alone", fmt.Sprintf("%.2f×", scaled), "≥ 2×", scaled >= 2},
@@ -50,6 +52,7 @@ func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecon
 type cost struct {
 	took, cpu, brokers, nodes time.Duration
 	p50, p99                  time.Duration
+	held, seen                float64 // KB for each request that waits, at the broker of its hook and at another one
 }
 
 // loaded puts the load on so many brokers on so many nats-servers; 0: one broker with its own engine.
@@ -101,7 +104,37 @@ func (b *bench) loaded(brokers, nodes int) (c cost, err error) {
 	c.brokers, c.nodes = (after[0]-before[0])/clusterLoad, (after[1]-before[1])/clusterLoad
 	c.cpu = c.brokers + c.nodes
 	c.p50, c.p99 = quantile(l.took, .5), quantile(l.took, .99)
-	return c, nil
+	if brokers > 1 {
+		c.held, c.seen, err = weigh(servers[0], servers[1])
+	}
+	return c, err
+}
+
+// weigh has requests wait at one broker and returns the memory, in KB, that each takes there and at another.
+func weigh(here, other *server) (held, seen float64, err error) {
+	const n = 5000
+	var before, after [2]int64
+	look := func(sizes *[2]int64) (err error) {
+		time.Sleep(30 * time.Second) // brokers give memory back when a burst is over
+		if sizes[0], err = here.rss(); err == nil {
+			sizes[1], err = other.rss()
+		}
+		return err
+	}
+	if err := look(&before); err != nil {
+		return 0, 0, err
+	}
+	for i := range n {
+		h, err := here.ask(i)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer h.conn.Close()
+	}
+	if err := errors.Join(here.waitGauge(n, 2*time.Minute), other.waitGauge(n, 2*time.Minute), look(&after)); err != nil {
+		return 0, 0, err
+	}
+	return float64(after[0]-before[0]) / n / 1000, float64(after[1]-before[1]) / n / 1000, nil
 }
 
 // cpuOf is what the brokers and the nats-servers have used of the processors so far.

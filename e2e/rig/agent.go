@@ -19,6 +19,7 @@ type Agent struct {
 	Ctx    context.Context
 	Model  *modelserver.Server
 	Config claude.Config
+	mcp    bool // it has the server of WithMCP
 }
 
 // NewAgent prepares a session whose hooks run with these arguments. It takes one of the two
@@ -67,6 +68,12 @@ func (a *Agent) Terminal(turns ...[]modelserver.Use) *claude.Terminal {
 			a.T.Error(err)
 		}
 	})
+	if a.mcp {
+		Eventually(a.T, Soon, "the client knows the tools of its server", func() bool {
+			_, err := os.Stat(a.mcpListed())
+			return err == nil
+		})
+	}
 	a.Prompt(term, turns...)
 	return term
 }

@@ -131,7 +131,7 @@ func (a *Agent) NoHooks() { a.Config.Own = true }
 const mcpServer = `import json, sys
 def say(m):
     print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
-asked = None
+asked, ready = None, False
 for line in sys.stdin:
     m = json.loads(line)
     if "method" not in m:
@@ -143,6 +143,7 @@ for line in sys.stdin:
     if m["method"] == "initialize":
         r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "lab", "version": "1"}}
     elif m["method"] == "tools/list":
+        ready = True
         r = {"tools": [{"name": "echo", "description": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
             {"name": "ask", "description": "ask", "inputSchema": {"type": "object", "properties": {"params": {"type": "object"}}}}]}
     elif m["method"] == "tools/call" and m["params"]["name"] == "ask":
@@ -152,6 +153,8 @@ for line in sys.stdin:
     elif m["method"] == "tools/call":
         r = {"content": [{"type": "text", "text": "echo: " + m["params"]["arguments"]["text"]}]}
     say({"id": m["id"], "result": r})
+    if ready:
+        open(sys.argv[1], "w").close()
 `
 
 // Mode opens one of a card's other answers, likewise.
@@ -209,11 +212,15 @@ func (b *Browser) Decide(button, outcome string) {
 	})
 }
 
+// mcpListed is a file that is there once the client has asked the server of WithMCP for its tools: a client whose
+// model asks for them before says that there are none.
+func (a *Agent) mcpListed() string { return filepath.Join(a.Config.Dir, "mcp.listed") }
+
 // WithMCP gives the client a server of its own.
 func (a *Agent) WithMCP() {
 	a.T.Helper()
 	script := filepath.Join(a.Config.Dir, "mcp.py")
-	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"lab": map[string]any{"command": "python3", "args": []string{script}}}})
+	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"lab": map[string]any{"command": "python3", "args": []string{script, a.mcpListed()}}}})
 	if err != nil {
 		a.T.Fatal(err)
 	}
@@ -224,7 +231,7 @@ func (a *Agent) WithMCP() {
 	if err := os.WriteFile(path, servers, 0o600); err != nil {
 		a.T.Fatal(err)
 	}
-	a.Config.Args = append(a.Config.Args, "--mcp-config", path)
+	a.Config.Args, a.mcp = append(a.Config.Args, "--mcp-config", path), true
 }
 
 // The plugin brings the hooks: the real client installs it from this repository as from any other

@@ -351,6 +351,9 @@ func (l *Log) add(ctx context.Context, e Entry) {
 
 // waitsLocked says, once for each reason, that a checkpoint cannot be made yet.
 func (l *Log) waitsLocked(err error) {
+	if errors.Is(err, ErrNoBlock) {
+		return // another broker's is on its way, and will be there at the next try
+	}
 	if text := err.Error(); text != l.said {
 		l.said = text
 		l.cfg.Logf("tree: a checkpoint waits: %v", err)
