@@ -422,6 +422,31 @@ func TestDeadlineWithoutALog(t *testing.T) {
 	})
 }
 
+// Where others share the record, one of them may have recorded a decision about a request whose hook had to be answered
+// without a record: who decides it here is told that nobody knows, not that it has expired.
+func TestDecideWhatWasAnsweredWithoutALog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.New()
+		b, err := broker.New(t.Context(), broker.Config{Log: shared{Log: log}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := newRequest("00000001-0000-4000-8000-000000000000", "s", "x", 1)
+		q.Deadline = q.CreatedAt.Add(time.Minute)
+		w := askOn(t, b, q)
+		synctest.Wait()
+		log.Down(true)
+		time.Sleep(2 * time.Minute)
+		if w.waits() || w.answer.Outcome != hook.Expired {
+			t.Fatalf("the hook got %+v, %v", w.answer, w.err)
+		}
+		if _, err := b.Decide(t.Context(), q.ID, allow(q), phone); !errors.Is(err, broker.ErrUnavailable) {
+			t.Errorf("a decision: %v", err)
+		}
+		_ = b.Close()
+	})
+}
+
 // A short deadline leaves less room before the agent's own.
 func TestShortDeadlineWithoutALog(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {

@@ -87,6 +87,8 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 		return nil, folded{}, nil
 	case !e.open():
 		return nil, folded{}, e.settledError()
+	case e.answeredUnrecorded && !b.cfg.SingleReplica: // another broker may have recorded a decision meanwhile
+		return nil, folded{}, fmt.Errorf("decide %s: its hook had to be answered without a record, and what the record says is not known here yet: %w", id, ErrUnavailable)
 	case e.answeredUnrecorded:
 		a := e.fallbackAnswer()
 		return nil, folded{}, &SettledError{Outcome: a.Outcome, Reason: a.Reason}

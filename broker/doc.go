@@ -28,7 +28,8 @@
 // Whatever its row says, nothing is shown while a rule is awaited, nor before the tail has brought asked,
 // which is a little later than Append returns. "Is recorded" is said of an attempt: the record takes it if
 // nothing came first. A form cannot come back to its hook, so a decision about one that has an end is
-// ErrSettled in every state. What is settled answers every hook that comes back to it, see checkOwner; it
+// ErrSettled in every state. Where replicas share the record, a decision about what was answered unrecorded is
+// ErrUnavailable: another may have recorded one. What is settled answers every hook that comes back to it, see checkOwner; it
 // waits for proof that the answer was followed. What is forgotten stays for its last follow-up records only,
 // and is gone then.
 //
