@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"assent/e2e/rig/freeport"
 	"assent/internal/torture"
 )
 
@@ -169,7 +170,7 @@ func cpuTime(pid int) time.Duration {
 // startNodes starts a cluster of nats-servers, which the assent program contains, and returns their addresses.
 func (b *bench) startNodes(n int) (urls []string, started []*exec.Cmd, err error) {
 	b.clusters++
-	ports, err := freePorts(2 * n)
+	ports, err := freeport.Find(2 * n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,18 +212,6 @@ func listens(port int, limit time.Duration) error {
 		}
 	}
 	return fmt.Errorf("nobody listened on port %d within %s", port, limit)
-}
-
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // load asks at one broker and decides at the next, where an approver follows the queue.
