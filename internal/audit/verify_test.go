@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,20 +22,31 @@ import (
 	"assent/internal/store/tree"
 )
 
-// shelf is a record that does not move, and the blocks of its tree.
+// shelf is a record that does not move, and the blocks of its tree, which the follower and whoever asks
+// for a checkpoint write, and several read.
 type shelf struct {
 	entries []tree.Entry
+	mu      sync.Mutex // of blocks
 	blocks  [][]byte
 }
 
+func (s *shelf) written() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.blocks
+}
+
 func (s *shelf) LastBlock(context.Context) (uint64, []byte, error) {
-	if len(s.blocks) == 0 {
+	blocks := s.written()
+	if len(blocks) == 0 {
 		return 0, nil, tree.ErrNoBlock
 	}
-	return uint64(len(s.blocks)), s.blocks[len(s.blocks)-1], nil
+	return uint64(len(blocks)), blocks[len(blocks)-1], nil
 }
-func (s *shelf) Block(_ context.Context, n uint64) ([]byte, error) { return s.blocks[n-1], nil }
+func (s *shelf) Block(_ context.Context, n uint64) ([]byte, error) { return s.written()[n-1], nil }
 func (s *shelf) AppendBlock(_ context.Context, _ uint64, b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.blocks = append(s.blocks, b)
 	return nil
 }
@@ -57,7 +69,7 @@ func (s *shelf) EntriesBetween(_ context.Context, from, to uint64, fn func(tree.
 }
 func (s *shelf) EntriesOf(context.Context, string) ([]uint64, error) { return nil, nil }
 func (s *shelf) RecordsNow(context.Context) (follow.Stream, error) {
-	if len(s.blocks) == 0 {
+	if len(s.written()) == 0 {
 		return follow.Stream{Made: time.Unix(1, 0)}, nil // the tree begins in an empty record
 	}
 	return follow.Stream{Made: time.Unix(1, 0), Last: uint64(len(s.entries))}, nil
