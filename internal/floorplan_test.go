@@ -255,7 +255,7 @@ var plan = []struct {
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
 	{"internal/store/tree", "internal/hook internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
