@@ -150,8 +150,9 @@ func (e *entry) othersLocked() {
 }
 
 // resumeLocked takes the time that the hook of a resumed request has left, by its own clock, for the
-// truth, if it says otherwise than the record: the machine's clock was set in between. r is what
-// the hook sent now. The request is as old as it was, so what is shown of it moves with the clock.
+// truth, if it says otherwise than the record: a clock was set in between, of this machine or, where brokers
+// share the record, of the server that leads its log. r is what the hook sent now. The request is as old as
+// it was, so what is shown of it moves with the clock.
 func (e *entry) resumeLocked(r *hook.Request) {
 	if !e.resumed {
 		return
@@ -160,7 +161,7 @@ func (e *entry) resumeLocked(r *hook.Request) {
 	left := e.leftOf(r)
 	set := e.dueIn(left)
 	if set != 0 {
-		e.b.cfg.Logf("request %s: its hook has %v left, %v from what the record says: the clock was set; the hook counts",
+		e.b.cfg.Logf("request %s: its hook has %v left, %v from what the record says: a clock was set, of this machine or of the server that keeps the record; the hook counts",
 			e.ID, left.Round(time.Second), set.Round(time.Second))
 	}
 	if e.lapsed || set != 0 {

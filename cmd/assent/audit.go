@@ -187,7 +187,7 @@ func (c *client) audit(ctx context.Context, since time.Time, q *audit.Query, vis
 		if row = audit.RowOf(r, records); !q.Meant(&row) {
 			return nil
 		}
-		return visit(&row, terminal.Sentence(r))
+		return visit(&row, terminal.Marked(r))
 	})
 }
 

@@ -81,7 +81,7 @@ func (a *app) printWaiting(rs []*api.Request) {
 	}
 	for _, r := range rs {
 		row := []string{number(r), terminal.Ago(r.CreatedAt, now), terminal.ProjectOf(r, named)}
-		what := show.Elide(terminal.Sentence(r), 100)
+		what := show.Elide(terminal.Marked(r), 100)
 		if people {
 			risk := terminal.RiskOf(r)
 			row = append([]string{" " + terminal.Strong.On(row[0])}, row[1], row[2], terminal.RiskSign(risk)+" "+terminal.RiskRole(risk).On(what))

@@ -98,7 +98,7 @@ func (a *app) traceHeading(ctx context.Context, c *client, id string) {
 		return
 	}
 	risk := terminal.RiskOf(r)
-	line := terminal.Strong.On("#"+number(r)) + "  " + terminal.Project(r) + "  " + terminal.RiskSign(risk) + " " + terminal.RiskRole(risk).On(terminal.Sentence(r))
+	line := terminal.Strong.On("#"+number(r)) + "  " + terminal.Project(r) + "  " + terminal.RiskSign(risk) + " " + terminal.RiskRole(risk).On(terminal.Marked(r))
 	for _, row := range terminal.Wrap(line, columns(a.out), 6) {
 		fmt.Fprintln(a.out, a.palette().Paint(row))
 	}
@@ -121,6 +121,9 @@ func recordLine(r *api.Record) string {
 	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Local().Format("2006-01-02 15:04:05.000"), show.Line(string(r.Step)), r.Seq)
 	if r.Request != nil {
 		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
+		if r.Request.Sample() {
+			line += ", a sample: nothing runs"
+		}
 	}
 	if r.Outcome != "" {
 		line += "  " + show.Line(string(r.Outcome)) + asEdited(r.Allowed)

@@ -117,7 +117,7 @@ func (b *board) list() []string {
 		if risk.Level() >= hook.Attention.Level() {
 			role = RiskRole(risk)
 		}
-		what := Sentence(r)
+		what := Marked(r)
 		if role != 0 {
 			what = role.On(what)
 		}

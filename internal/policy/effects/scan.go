@@ -235,8 +235,9 @@ func asks(u usedFlag) bool {
 // several say something. skip is how many arguments are such words.
 func (t table) find(m *scanMemory, base string, words []shell.Word) (rows []*row, skip int, s scanned) {
 	x := t.rows(base)
-	if x == nil {
-		return nil, 0, scanned{}
+	if x == nil { // no flag of it is known, so none can be told from an argument
+		computed := slices.IndexFunc(words, func(w shell.Word) bool { return !w.Static && w.MaybeFlag })
+		return nil, 0, scanned{unknown: -1, computed: computed}
 	}
 	first := m.scan(words, x.all[:x.general])
 	if x.general == len(x.all) {

@@ -199,10 +199,24 @@ func (c *command) ownProgram() {
 	case p.outside || p.unknown:
 		c.marks(hook.Attention)
 		c.put(effect{kind: "unknown", phrase: "Runs the program", object: p.shown, outside: p.outside, risk: hook.Attention})
+	case len(c.rows) == 0 && installed(p.shown): // others wrote it, and what it does to its arguments nobody said
+		c.marks(hook.Attention)
+		c.put(effect{kind: "unknown", object: p.shown, risk: hook.Attention})
 	default:
 		c.ownCode(effect{object: p.shown})
 		c.task(append([]int{-1}, indices(c.u.Argv[1:])...))
 	}
+}
+
+// installed says whether a path within the project is that of what a package manager put there.
+func installed(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		switch part {
+		case "node_modules", "vendor", "venv", ".venv", "site-packages", ".bundle", ".tox", ".nox":
+			return true
+		}
+	}
+	return false
 }
 
 func indices(words []shell.Word) []int {
