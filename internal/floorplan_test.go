@@ -164,7 +164,7 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 	{"internal/host/transcript", "internal/agent/claude internal/agent/claude/streamjson internal/hook", "it reads what the client wrote down; what follows from it, others know"},
-	{"internal/host/pullrequest", "internal/api internal/host/optin", "it reads what a command printed, and asks gh; which session that is of, others know"},
+	{"internal/host/pullrequest", "internal/api internal/host/optin internal/text/strictjson", "it reads what a command printed, or a tool answered, and asks gh; which session that is of, others know"},
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
@@ -255,7 +255,7 @@ var plan = []struct {
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
 	{"internal/store/tree", "internal/hook internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},

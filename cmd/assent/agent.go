@@ -162,7 +162,7 @@ type acceptance struct {
 	Agent    string   `json:"agent"`
 	Project  string   `json:"project"`
 	Files    []string `json:"files"`    // relative to the project
-	Settings []string `json:"settings"` // what settings say of hooks and permissions, a line each
+	Settings []string `json:"settings"` // what settings say of hooks and permissions, and which others there are, a line each
 	Digest   string   `json:"digest"`
 	Accepted bool     `json:"accepted"`
 }

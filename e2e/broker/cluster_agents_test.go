@@ -82,9 +82,25 @@ func spokenToAtBoth(t *testing.T, one, other *rig.Daemon) {
 		status, body, err := other.Try("GET", "/v1/agents/coder", nil)
 		return err == nil && status == http.StatusOK && strings.Contains(string(body), `"status":"idle"`)
 	})
-	if status, body, err := other.Try("GET", "/v1/agents/coder/sessions/"+uuid.NewString()+"/diff", nil); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(body), "connected to another broker") {
-		t.Errorf("what only the host's broker can ask is answered %d, %s, %v", status, body, err)
+	path := "/v1/agents/coder/sessions/" + uuid.NewString() + "/diff"
+	asked := make(chan struct{})
+	go func() { // what only the host's broker can ask
+		defer close(asked)
+		f := b.next(api.BrokerAsks)
+		b.say(api.HostFrame{Type: api.HostAnswers, ID: f.ID, Answer: &api.HostAnswer{Status: http.StatusOK, Diff: &api.AgentDiff{Directory: "/srv/shop", Diff: strings.Repeat("+x\n", 100_000)}}})
+	}()
+	var diff api.AgentDiff
+	other.Get(path, &diff)
+	if <-asked; diff.Directory != "/srv/shop" || len(diff.Diff) != 300_000 || diff.Agent != "coder" {
+		t.Errorf("the other broker shows a diff of %q in %q, %d bytes", diff.Agent, diff.Directory, len(diff.Diff))
 	}
+	defer func() {
+		b.conn.Close()
+		rig.Eventually(t, rig.Soon, "who has no host any more says so at once", func() bool {
+			status, _, err := other.Try("GET", path, nil)
+			return err == nil && status == http.StatusServiceUnavailable
+		})
+	}()
 	phone := other.PairBare("admin")
 	m := phone.AgentMessage(coder(), uuid.NewString(), hook.MessagePrompt, "hello", nil)
 	other.Must("POST", "/v1/agents/coder/messages", phone.Bearer(), m, http.StatusAccepted, nil)

@@ -176,11 +176,13 @@ func TestClaudeHearsEachMessageOnce(t *testing.T) {
 		})
 		return m
 	}
-	var took, broker []time.Duration
-	for i := range n / 2 { // each to a session that has nothing to do
+	var took, broker, client []time.Duration // from the phone to the context: in the broker, and from there on
+	for i := range n / 2 {                   // each to a session that has nothing to do
 		send(fmt.Sprintf("PING-%d.", i))
 		if m := over(ids[i]); m.State == hook.MessageEnded {
-			took, broker = append(took, at(m, hook.MessageStarted).Sub(m.Steps[0].At)), append(broker, at(m, hook.MessageTaken).Sub(m.Steps[0].At))
+			taken, started := at(m, hook.MessageTaken), at(m, hook.MessageStarted)
+			took = append(took, started.Sub(m.Steps[0].At))
+			broker, client = append(broker, taken.Sub(m.Steps[0].At)), append(client, started.Sub(taken))
 		}
 	}
 	for len(ids) < n { // as soon as there is room
@@ -217,12 +219,18 @@ func TestClaudeHearsEachMessageOnce(t *testing.T) {
 	if screen, err := term.Screen(a.Ctx); err != nil || !strings.Contains(screen, "half") {
 		t.Errorf("what was half typed is gone (%v):\n%s", err, screen)
 	}
-	slices.Sort(took)
-	slices.Sort(broker)
 	t.Logf("%d messages, %d of them with the same words: %d started, %d missing, %d doubled; handed over again %d times", n, n-n/2, started, missing, doubled, again)
-	if k := len(took); k > 0 {
-		t.Logf("of %d to an idle session, from the phone to the context: p50 %v, p99 %v, longest %v; of it in the broker: p50 %v, p99 %v", k, took[k/2], took[k*99/100], took[k-1], broker[k/2], broker[k*99/100])
+	t.Logf("of %d to an idle session, from the phone to the context: %s; in the broker: %s; in the client: %s", len(took), spread(took), spread(broker), spread(client))
+}
+
+// spread says how times are spread.
+func spread(d []time.Duration) string {
+	if len(d) == 0 {
+		return "none"
 	}
+	slices.Sort(d)
+	ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+	return fmt.Sprintf("p50 %v, p99 %v, longest %v", ms(d[len(d)/2]), ms(d[len(d)*99/100]), ms(d[len(d)-1]))
 }
 
 // at is when a message came to a state, the zero time where it did not.

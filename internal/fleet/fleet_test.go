@@ -446,7 +446,9 @@ func TestOneAfterTheOther(t *testing.T) {
 				t.Fatalf("after %d receipts: %q", i, got)
 			}
 			r.prompt(got[i])
-			time.Sleep(apart)
+		}
+		if m := r.wants("m2", sent, taken, started); m.Steps[2].At.Sub(m.Steps[0].At) >= apart {
+			t.Errorf("the third one waited for more than the receipts of the others: %+v", m.Steps)
 		}
 	})
 }

@@ -223,6 +223,7 @@ func (s *Store) receipt(mine []*entry, prompt string) []byte {
 			continue
 		}
 		o.due = hook.MessageStarted
+		s.sessionLocked(o.m.SessionID).lastTaken = time.Time{} // the client has it, and so the next one is no burst
 		s.wakeUp()
 		if text := about(&o.m); whole && text != "" {
 			return claude.PromptContext(text)

@@ -72,6 +72,10 @@ type Config struct {
 	// AgentsUnread says that nobody hands what PublishAgent takes to Server.AgentSaid: then devices are told of what the
 	// hosts of this server say, and of no other's.
 	AgentsUnread bool
+	// AskBroker asks the broker of the cluster to which a host is connected, and AnswerBrokers answers what others ask
+	// so, until stop is called. nil: there are none.
+	AskBroker     func(ctx context.Context, host string, question []byte) ([]byte, error)
+	AnswerBrokers func(host string, f func(ctx context.Context, question []byte) []byte) (stop func(), err error)
 	// ForgetAgent removes what was published of a session of an agent; nil: nothing was.
 	ForgetAgent func(ctx context.Context, session string) error
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.

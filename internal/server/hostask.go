@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+	"go.uber.org/zap"
 
 	"assent/internal/api"
 	"assent/internal/fleet"
@@ -17,6 +19,7 @@ import (
 const (
 	askTime = 15 * time.Second // until a host that is connected has to answer
 	maxAsks = 4                // that wait for one host
+	askMore = 2 * time.Second  // what the way over another broker may take besides
 )
 
 var (
@@ -38,17 +41,7 @@ func (s *Server) diffAgent(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	h, _ := s.hosts.Load(host)
-	link, _ := h.(*hostLink)
-	if link == nil {
-		p := hostAway
-		if where := s.cfg.Agents.Where(host); where != "" {
-			p.Detail = "its host is connected to another broker, " + where + ", which alone can ask it; open the page there, or ask that one"
-		}
-		writeProblem(w, p)
-		return
-	}
-	answer, p := link.ask(r.Context(), api.HostAsk{What: api.AskDiff, Agent: a.Name, Session: session})
+	answer, p := s.askHost(r.Context(), host, api.HostAsk{What: api.AskDiff, Agent: a.Name, Session: session})
 	if p != nil {
 		writeProblem(w, *p)
 		return
@@ -70,6 +63,54 @@ func (s *Server) diffAgent(w http.ResponseWriter, r *http.Request) {
 	}
 	d.Commits = max(d.Commits, 0)
 	s.writeJSON(w, r, http.StatusOK, d)
+}
+
+// askHost asks a host, by the broker of the cluster that it is connected to. A problem says why there is no answer.
+func (s *Server) askHost(ctx context.Context, host string, ask api.HostAsk) (api.HostAnswer, *problem) {
+	if h, _ := s.hosts.Load(host); h != nil {
+		return h.(*hostLink).ask(ctx, ask)
+	}
+	if s.cfg.AskBroker == nil {
+		return api.HostAnswer{}, &hostAway
+	}
+	question, err := json.Marshal(ask)
+	if err != nil {
+		return api.HostAnswer{}, &hostMute
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime+askMore)
+	defer cancel()
+	said, err := s.cfg.AskBroker(ctx, host, question)
+	var answer api.HostAnswer
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	if err == nil {
+		return answer, nil
+	}
+	p := hostAway
+	if where := s.cfg.Agents.Where(host); where != "" {
+		p.Detail = "its host is connected to another broker, " + where + ", which could not ask it for this one; open the page there, or ask that one"
+		s.log.Warn("another broker of the cluster did not ask its host for this one", zap.String("broker", line(where)), zap.Error(err))
+	}
+	return api.HostAnswer{}, &p
+}
+
+// forOther answers another broker of the cluster, at which somebody wants to see what this host sees. Whether they may
+// is for that broker to say; what may be asked at all is this one's word, too.
+func (h *hostLink) forOther(ctx context.Context, question []byte) []byte {
+	var ask api.HostAsk
+	answer := api.HostAnswer{Status: http.StatusNotFound}
+	if err := json.Unmarshal(question, &ask); err == nil && ask.What == api.AskDiff && h.s.cfg.Agents.Offers(h.id, ask.Agent) {
+		var p *problem
+		if answer, p = h.ask(ctx, ask); p != nil {
+			answer = api.HostAnswer{Status: p.Status, Detail: p.Detail}
+		}
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // refusal is what a host that has no answer has it say.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -71,6 +72,60 @@ func TestADiffIsAskedOfTheHost(t *testing.T) {
 		synctest.Wait()
 		if r := get("coder"); r.status != http.StatusServiceUnavailable || !strings.Contains(r.body, "not connected") {
 			t.Errorf("a host that is gone: %d %s", r.status, r.body)
+		}
+	})
+}
+
+// Brokers of a cluster ask each other what only the host sees; what they say is believed as little as what a host says.
+func TestADiffIsAskedByAnotherBroker(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		get := func() reply {
+			return g.call(call{path: "/v1/agents/coder/sessions/" + aSession + "/diff", token: g.tokens[auth.RoleView]})
+		}
+		h, _ := g.host(coder)
+		host := g.answering()
+		answers := func(question string) string {
+			t.Helper()
+			return string(g.answer(host, question))
+		}
+		for _, question := range []string{"", "{}", `{"what":"shell","agent":"coder","session":"` + aSession + `"}`, `{"what":"diff","agent":"another","session":"` + aSession + `"}`} {
+			if got := answers(question); got != `{"status":404}` {
+				t.Errorf("%s is answered %s", question, got)
+			}
+		}
+		go func() {
+			f := h.next()
+			h.say(api.HostFrame{Type: api.HostAnswers, ID: f.ID, Answer: &api.HostAnswer{Status: http.StatusConflict, Detail: "its work tree is gone"}})
+		}()
+		if got := answers(`{"what":"diff","agent":"coder","session":"` + aSession + `"}`); !strings.Contains(got, "its work tree is gone") {
+			t.Errorf("it is answered %s", got)
+		}
+		_ = h.conn.Close()
+		synctest.Wait()
+		if g.answering() != "" {
+			t.Error("a broker answers for a host that is gone")
+		}
+		for name, c := range map[string]struct {
+			said   string
+			err    error
+			status int
+		}{
+			"a diff":    {`{"status":200,"diff":{"directory":"/srv/shop","diff":"x"}}`, nil, http.StatusOK},
+			"no answer": {"", errors.New("nobody"), http.StatusServiceUnavailable},
+			"no JSON":   {"{", nil, http.StatusServiceUnavailable},
+			"no diff":   {`{"status":200}`, nil, http.StatusServiceUnavailable},
+			"refused":   {`{"status":409,"detail":"no repository"}`, nil, http.StatusConflict},
+			"a login":   {`{"status":401}`, nil, http.StatusServiceUnavailable},
+		} {
+			g.other = func(asked, question string) (string, error) {
+				if asked != host || question != `{"what":"diff","agent":"coder","session":"`+aSession+`"}` {
+					t.Errorf("of %q is asked %s", asked, question)
+				}
+				return c.said, c.err
+			}
+			if r := get(); r.status != c.status {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
 		}
 	})
 }

@@ -97,6 +97,13 @@ func (s *Server) hostSocket(w http.ResponseWriter, r *http.Request) {
 	defer h.link.Close()
 	s.hosts.Store(h.id, h)
 	defer s.hosts.CompareAndDelete(h.id, h)
+	if s.cfg.AnswerBrokers != nil {
+		if stop, err := s.cfg.AnswerBrokers(h.id, h.forOther); err == nil {
+			defer stop()
+		} else {
+			s.log.Warn("other brokers cannot ask what this host sees", zap.Error(err))
+		}
+	}
 	s.log.Info("a host has come", zap.String("host", line(h.name)))
 	var reader sync.WaitGroup
 	reader.Go(func() { cancel(h.read(ctx, conn)) })

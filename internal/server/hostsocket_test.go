@@ -35,6 +35,26 @@ type hostRig struct {
 	refuses   error    // of the public stream
 	end       func()
 	token     string // of the host
+	// other is another broker of the cluster; nil: nobody answers. answers is what this one answers, by host.
+	other   func(host, question string) (string, error)
+	answers map[string]func(context.Context, []byte) []byte
+}
+
+// answering is a host for which this broker answers others, "" if there is none.
+func (g *hostRig) answering() (host string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for host = range g.answers {
+	}
+	return host
+}
+
+// answer is what this broker answers another one.
+func (g *hostRig) answer(host, question string) []byte {
+	g.mu.Lock()
+	f := g.answers[host]
+	g.mu.Unlock()
+	return f(g.t.Context(), []byte(question))
 }
 
 func withHosts(t *testing.T, f func(t *testing.T, g *hostRig)) {
@@ -60,7 +80,23 @@ func (g *hostRig) begin() {
 		g.t.Fatal(err)
 	}
 	ids := map[string]bool{}
-	g.rig = newRigOn(g.t, server.Config{Messages: g.messages, Agents: g.agents, Halt: g.halted, PublishAgent: func(_ context.Context, subject, id string, data []byte) error {
+	g.answers = map[string]func(context.Context, []byte) []byte{}
+	g.rig = newRigOn(g.t, server.Config{Messages: g.messages, Agents: g.agents, Halt: g.halted, AskBroker: func(_ context.Context, host string, question []byte) ([]byte, error) {
+		if g.other == nil {
+			return nil, errors.New("nobody answers")
+		}
+		said, err := g.other(host, string(question))
+		return []byte(said), err
+	}, AnswerBrokers: func(host string, f func(context.Context, []byte) []byte) (func(), error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.answers[host] = f
+		return func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			delete(g.answers, host)
+		}, nil
+	}, PublishAgent: func(_ context.Context, subject, id string, data []byte) error {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.refuses != nil {

@@ -73,7 +73,7 @@ type book struct {
 	offset   int64
 	active   time.Duration
 	handed   bool         // to a terminal, and no message of kind resume came since
-	opening  []string     // calls that may open a pull request, the newest last
+	opening  []opening    // calls that may open a pull request, the newest last
 	pr       *api.AgentPR // that it opened last
 
 	spent float64 // by the processes that have ended

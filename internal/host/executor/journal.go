@@ -30,8 +30,10 @@ type entry struct {
 	Output  string `json:"output,omitempty"`  // what the agent said in the turn, where that is more than Result
 	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
-	// Opening is the call of a command that may open a pull request, PR one that was opened.
+	// Opening is the call of a command that may open a pull request, or of a server's tool (ByTool). PR is one that was
+	// opened.
 	Opening string       `json:"opening,omitempty"`
+	ByTool  bool         `json:"byTool,omitempty"`
 	PR      *api.AgentPR `json:"pr,omitempty"`
 	// Acked is a frame that the broker has; of a claim, with the Message and the State that follow.
 	Acked string `json:"acked,omitempty"`

@@ -10,26 +10,56 @@ import (
 	"assent/internal/host/pullrequest"
 )
 
-// maxOpening bounds the commands of a session whose answers are waited for because they may open a pull request.
+// maxOpening bounds the calls of a session whose answers are waited for because they may open a pull request.
 const maxOpening = 16
 
-// opens notes which commands may open a pull request: the host may be another one when they are done, because somebody
-// is asked about them.
-func (s *session) opens(now time.Time, commands []streamjson.Command) {
-	for _, c := range commands {
-		if c.ID != "" && len(c.ID) <= maxVersion && pullrequest.Opens(c.Text) && !slices.Contains(s.opening, c.ID) {
-			_ = s.note(entry{At: now, Opening: c.ID})
+// opens notes which commands and tools of servers may open a pull request: the host may be another one when they are
+// done, because somebody is asked about them.
+func (s *session) opens(now time.Time, e streamjson.Event) {
+	for _, c := range e.Commands {
+		if pullrequest.Opens(c.Text) {
+			s.awaits(entry{At: now, Opening: c.ID})
+		}
+	}
+	for _, c := range e.Tools {
+		if pullrequest.OpensTool(c.Text) {
+			s.awaits(entry{At: now, Opening: c.ID, ByTool: true})
 		}
 	}
 }
 
-// opened notes the pull request that such a command opened.
+func (s *session) awaits(e entry) {
+	if e.Opening != "" && len(e.Opening) <= maxVersion && s.awaited(e.Opening) == nil {
+		_ = s.note(e)
+	}
+}
+
+// opening is a call that may open a pull request.
+type opening struct {
+	id   string
+	tool bool // of a server, not a command
+}
+
+// awaited is the call with this id that may open a pull request, nil if that one does not.
+func (b *book) awaited(id string) *opening {
+	if i := slices.IndexFunc(b.opening, func(o opening) bool { return o.id == id }); i >= 0 {
+		return &b.opening[i]
+	}
+	return nil
+}
+
+// opened notes the pull request that such a call opened.
 func (s *session) opened(now time.Time, results []streamjson.Command) {
 	for _, r := range results {
-		if !slices.Contains(s.opening, r.ID) {
+		call := s.awaited(r.ID)
+		if call == nil {
 			continue
 		}
-		if pr, ok := pullrequest.Find(r.Text); ok && s.note(entry{At: now, PR: &pr}) == nil {
+		find := pullrequest.Find
+		if call.tool {
+			find = pullrequest.FindTool
+		}
+		if pr, ok := find(r.Text); ok && s.note(entry{At: now, PR: &pr}) == nil {
 			s.unsure = pr.URL
 		}
 	}
@@ -38,7 +68,7 @@ func (s *session) opened(now time.Time, results []streamjson.Command) {
 // pull applies an entry about a pull request.
 func (b *book) pull(e entry) {
 	if e.Opening != "" {
-		b.opening = append(b.opening, e.Opening)
+		b.opening = append(b.opening, opening{e.Opening, e.ByTool})
 		b.opening = b.opening[max(0, len(b.opening)-maxOpening):]
 	}
 	if e.PR == nil {

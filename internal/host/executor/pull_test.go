@@ -15,6 +15,31 @@ import (
 	"assent/internal/host/optin"
 )
 
+// One that a tool of a server opened is like one of gh, also where the host is another one by then. What other tools
+// name is not the agent's.
+func TestPullRequestByTool(t *testing.T) {
+	dir := t.TempDir()
+	h := &Host{cfg: Config{Dir: dir, Home: dir, Logf: func(string, ...any) {}}, sessions: map[string]*session{}, said: map[string]time.Time{}, wake: make(chan struct{}, 1)}
+	s, err := makeSession(h, meta{Session: one, Agent: "coder", Project: filepath.Join(dir, "project")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now()
+	s.event(at, streamjson.Event{Kind: streamjson.Says, Tools: []streamjson.Command{{ID: "a", Text: "mcp__github__get_pull_request"}, {ID: "b", Text: "mcp__github__create_pull_request"}}})
+	_ = s.journal.close()
+	if s, err = openSession(h, one); err != nil {
+		t.Fatal(err)
+	}
+	if s.event(at, streamjson.Event{Kind: streamjson.Did, Results: []streamjson.Command{{ID: "a", Text: `{"html_url":"https://github.com/o/r/pull/7"}`}}}); s.pr != nil {
+		t.Errorf("a pull request that was only read: %+v", s.pr)
+	}
+	s.event(at, streamjson.Event{Kind: streamjson.Did, Results: []streamjson.Command{{ID: "b", Text: `{"url":"https://api.github.com/repos/o/r/pulls/42","html_url":"https://github.com/o/r/pull/42","body":"after https://github.com/o/r/pull/9"}`}}})
+	if s.pr == nil || s.pr.URL != "https://github.com/o/r/pull/42" || s.pr.Number != 42 || s.pr.Verified || s.unsure != s.pr.URL {
+		t.Errorf("the pull request of the tool is %+v, to be asked about %q", s.pr, s.unsure)
+	}
+	_ = s.journal.close()
+}
+
 // A pull request is told with the turn that opened it, once gh was asked; whoever the host is by then.
 func TestPullRequest(t *testing.T) {
 	dir := t.TempDir()

@@ -9,7 +9,10 @@ import (
 )
 
 // hostFile says, in the directory of the sessions, which host works there.
-const hostFile = "host.json"
+const (
+	hostFile   = "host.json"
+	maxRunning = 4 << 10 // bytes of it
+)
 
 // Running is a host that works.
 type Running struct {
@@ -21,7 +24,7 @@ type Running struct {
 // FindRunning returns the host that works on a directory of sessions; false: none does, or that cannot be seen.
 func FindRunning(dir string) (Running, bool) {
 	var r Running
-	text, err := os.ReadFile(filepath.Join(dir, hostFile))
+	text, err := readFile(filepath.Join(dir, hostFile), maxRunning)
 	if err != nil || json.Unmarshal(text, &r) != nil {
 		return Running{}, false
 	}
@@ -35,5 +38,5 @@ func sayRunning(dir, version string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, hostFile), append(text, '\n'), 0o600)
+	return putFile(filepath.Join(dir, hostFile), append(text, '\n')) // in the place of what stands there: a link may lead anywhere
 }

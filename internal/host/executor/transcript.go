@@ -30,7 +30,7 @@ func transcripts(home, project, session string) []string {
 // seen. A session that was never begun has none.
 func (s *session) arrived(id string) (arrived, known bool) {
 	for _, path := range transcripts(s.h.cfg.Home, "", s.meta.Session) {
-		f, err := os.Open(path)
+		f, err := openRegular(path, os.O_RDONLY) // what never ends, as a pipe that an agent made, would stop all
 		if err != nil {
 			return false, false
 		}

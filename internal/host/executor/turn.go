@@ -53,7 +53,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 			s.trouble = e.Trouble
 		}
 		s.called(e.Call)
-		s.opens(now, e.Commands)
+		s.opens(now, e)
 		if e.Text != "" && !e.Within && s.turn() != nil {
 			if s.output != "" {
 				s.output += "\n\n"

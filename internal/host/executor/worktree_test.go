@@ -71,3 +71,61 @@ func TestTree(t *testing.T) {
 		t.Errorf("settings that only the commit has: %v", err)
 	}
 }
+
+// Nothing that stands in the repository's own configuration runs when a work tree is made: an agent may have written it,
+// as one that works there, and nobody is asked about what the host does. What git lfs writes there is no stranger.
+func TestTreeRunsNothing(t *testing.T) {
+	project, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := filepath.Join(project, "ran")
+	h := &Host{cfg: Config{Home: filepath.Join(project, "home"), Environ: os.Environ()}}
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", project, "-c", "user.name=x", "-c", "user.email=x@example.net"}, args...)...)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", args, err, text)
+		}
+	}
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	put("a.go", "package a\n")
+	put("b.go", "package b\n")
+	put(".gitattributes", "a.go filter=x.y=z\nb.go filter=p\n")
+	git("add", ".")
+	git("commit", "-q", "-m", "x")
+	touch := "touch '" + ran + "'; cat"
+	included := filepath.Join(project, "included")
+	put("included", "[filter \"x.y=z\"]\n\tsmudge = \""+touch+"\"\n\trequired = true\n[filter \"p\"]\n\tprocess = \""+touch+"\"\n\trequired\n")
+	git("config", "include.path", included)
+	git("config", "core.fsmonitor", touch)
+	git("config", "core.hooksPath", "hooks")
+	if err := os.Mkdir(filepath.Join(project, "hooks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"post-checkout", "reference-transaction", "post-index-change"} {
+		put(filepath.Join("hooks", name), "#!/bin/sh\n"+touch+"\n")
+	}
+	if err := h.tree(t.Context(), project, "one"); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"a.go": "package a\n", "b.go": "package b\n"} {
+		if text, err := os.ReadFile(filepath.Join(optin.Tree(project, "one"), name)); err != nil || string(text) != want {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("what the repository's configuration says ran")
+	}
+	for value, want := range map[string]bool{"git-lfs smudge -- %f": true, "git-lfs filter-process": true, "git-lfs smudge -- %f; touch x": false, "": false} {
+		if lfs(value) != want {
+			t.Errorf("%q: %t", value, !want)
+		}
+	}
+}

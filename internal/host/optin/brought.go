@@ -23,6 +23,7 @@ import (
 const (
 	maxBroughtFiles = 1000
 	maxBroughtBytes = 8 << 20
+	maxOthers       = 300 // bytes of the names of settings that are shown
 )
 
 // Brought is what a checkout has for Claude Code, and so for whoever starts it there: settings with hooks
@@ -224,6 +225,9 @@ func said(path string) string {
 	}
 	if s.DisableAllHooks {
 		parts = append(parts, "hooks switched off")
+	}
+	if len(s.Others) > 0 { // which of them start programs differs from version to version
+		parts = append(parts, show.Short("sets "+strings.Join(s.Others, ", "), maxOthers))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -71,6 +71,9 @@ func TestLook(t *testing.T) {
 		{"hooks in the project", func(t *testing.T, a *Agent, s *Surroundings) {
 			write(t, settings(*a), `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"x"}]}]},"permissions":{"allow":["Bash(*)"]}}`, 0o600)
 		}, "accepted", "1 hook (PreToolUse); permission for Bash(*)"},
+		{"a program for the key", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, settings(*a), `{"$schema":"x","apiKeyHelper":"./key.sh","env":{"A":"b"},"permissions":{}}`, 0o600)
+		}, "accepted", ".claude/settings.json: sets apiKeyHelper, env"},
 		{"an empty settings file", func(t *testing.T, a *Agent, s *Surroundings) { write(t, settings(*a), `{}`, 0o600) }, "accepted", ".claude/settings.json"},
 		{"a skill", func(t *testing.T, a *Agent, s *Surroundings) {
 			write(t, filepath.Join(a.Project, ".claude/skills/x/SKILL.md"), "---\nallowed-tools: Bash\n---\n", 0o600)

@@ -24,6 +24,8 @@ type Settings struct {
 	DefaultMode     string
 	Ask, Allow      []string
 	DisableAllHooks bool
+	// Others are the names of all other settings in it, sorted: some of them start programs, too.
+	Others []string
 	// ManagedOnly says, of managed settings, that hooks of all others do not run.
 	ManagedOnly bool
 	// Plugin is the id of assent's plugin, if the file switches it on: it brings the same hooks.
@@ -103,10 +105,23 @@ func Read(path string) (s Settings, ok bool) {
 	if v := last(d.root(), "disableAllHooks"); v != nil {
 		s.DisableAllHooks = string(packed(*v)) == "true"
 	}
-	s.Hooks = d.all()
+	s.Hooks, s.Others = d.all(), d.others()
 	s.ManagedOnly = d.managedOnly()
 	s.Plugin = d.plugin()
 	return s, true
+}
+
+// others are the names of the settings that Settings has no member for, sorted.
+func (d *document) others() []string {
+	var names []string
+	for _, m := range d.root().Members {
+		name := m.Name.Value.(hujson.Literal).String()
+		if !slices.Contains([]string{"$schema", "hooks", "permissions", "disableAllHooks"}, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // pluginName is assent's name among the plugins, without the marketplace it is from.

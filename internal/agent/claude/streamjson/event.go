@@ -3,6 +3,7 @@ package streamjson
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"assent/internal/agent/claude/tools"
@@ -64,6 +65,7 @@ type Event struct {
 	Metered bool    // an Answer says what was spent
 
 	Commands []Command // for a shell, that are called
+	Tools    []Command // of servers, that are called; Text is the tool's name
 	Results  []Command // what tools that did not fail answered, as their Text
 }
 
@@ -163,7 +165,10 @@ func (e *Event) says(message []byte) error {
 			if e.Tool == "" {
 				e.Tool = block.text("name")
 			}
-			if block.text("name") != tools.Bash {
+			if name := block.text("name"); name != tools.Bash {
+				if strings.HasPrefix(name, "mcp__") {
+					e.Tools = append(e.Tools, Command{block.text("id"), name})
+				}
 				continue
 			}
 			if input, err := read(block["input"]); err == nil { // else the call fails

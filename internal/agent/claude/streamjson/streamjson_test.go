@@ -90,6 +90,7 @@ func TestParseExactly(t *testing.T) {
 		`{"type":"system","subtype":"init","permissionMode":7}`:                                                                                                        {Kind: Init},
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","id":"t","input":{"command":"ls"}},{"type":"tool_use","name":"Read","input":7}]}}`: {Kind: Says, Tool: "Bash", Commands: []Command{{"t", "ls"}}},
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"a","Command":"b"}},{"type":"tool_use","name":"Bash"}]}}`:       {Kind: Says, Tool: "Bash"},
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"mcp__github__create_pull_request","id":"t","input":{"title":"x"}}]}}`:                    {Kind: Says, Tool: "mcp__github__create_pull_request", Tools: []Command{{"t", "mcp__github__create_pull_request"}}},
 		`{"type":"user","message":{"content":"hello"}}`:                                                                                                                {Kind: Did},
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"a\nb"},{"type":"tool_result","tool_use_id":"u","content":"no","is_error":true},{"type":"tool_result","tool_use_id":"v","content":[{"type":"text","text":"c"},{"type":"image"}]}]}}`: {Kind: Did, Results: []Command{{"t", "a\nb"}, {"v", "c\n"}}},
 	} {
