@@ -42,7 +42,7 @@ type Report struct {
 	Leaves      int64     `json:"leaves"` // that were verified
 	Entries     int64     `json:"entries"`
 	Decisions   int64     `json:"decisions"` // and hand-backs
-	Signed      int64     `json:"signed"`    // of them, by a device, with a signature that fits
+	Signed      int64     `json:"signed"`    // of them, with a signature that fits
 	Forgotten   int64     `json:"forgotten"` // entries that were removed on purpose
 	Aged        int64     `json:"aged"`      // and those that were too old for the record
 	Gone        int64     `json:"gone"`      // and those that were gone before the tree came to them
@@ -79,7 +79,7 @@ const (
 // with them is in the report. The memory that it takes grows with what was forgotten and what still waits, not
 // with the lines.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, devices: map[string]string{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, keys: map[string]string{}}
 	v.rep.Findings = []Finding{}
 	slices.SortFunc(v.Kept, func(a, b tree.Checkpoint) int { return int(min(1, max(-1, a.Size-b.Size))) })
 	var end error
@@ -120,7 +120,7 @@ type verifier struct {
 	time    time.Time
 	missing map[uint64]gone
 	open    map[string]string // requests that wait, with the digest of their input, "" where it is not known
-	devices map[string]string // the key of each device that signed
+	keys    map[string]string // the key of each device and token that decided; "" of one that does not sign
 }
 
 // gone is an entry that is not there.
@@ -318,10 +318,15 @@ func verifyRecord(rec *hook.Record) Signature {
 func (v *verifier) signature(l *line) {
 	rec := &l.rec
 	switch l.signed {
-	case Unsigned, NoKey:
+	case NoKey: // whoever decided in a tree had to sign
+		v.findIn(l.n, &l.leaf, "a device is said to have decided, and nothing is signed", doApprover)
 		return
+	case Unsigned:
+		if rec.By == nil || rec.By.Kind != hook.KindToken {
+			return
+		}
 	case Bad, Unverified:
-		v.findIn(l.n, &l.leaf, "the device's signature does not fit the decision", doApprover)
+		v.findIn(l.n, &l.leaf, "the signature of "+signer(rec)+" does not fit the decision", doApprover)
 		return
 	case Good, Confirmed:
 		v.rep.Signed++
@@ -332,10 +337,24 @@ func (v *verifier) signature(l *line) {
 	} else if rec.HandBack != nil && rec.HandBack.PublicKey != nil {
 		key = auth.Thumbprint(*rec.HandBack.PublicKey)
 	}
-	if before, ok := v.devices[rec.By.ID]; ok && before != key {
-		v.findIn(l.n, &l.leaf, "the device signs with another key than before", doApprover)
+	who := rec.By.Kind + " " + rec.By.ID // a token is bound to its key for good, as a device is
+	before, ok := v.keys[who]
+	switch {
+	case !ok:
+		v.keys[who] = key
+	case before != key && key == "":
+		v.findIn(l.n, &l.leaf, signer(rec)+" signs nothing here, and did before", doApprover)
+	case before != key:
+		v.findIn(l.n, &l.leaf, signer(rec)+" signs with another key than before", doApprover)
 	}
-	v.devices[rec.By.ID] = key
+}
+
+// signer is who signed a record, in words.
+func signer(rec *hook.Record) string {
+	if rec.By.Kind == hook.KindToken {
+		return "the token"
+	}
+	return "the device"
 }
 
 // proof takes a leaf with its proof.

@@ -261,12 +261,26 @@ func TestSignedAnew(t *testing.T) {
 		change func(recs []hook.Record) []hook.Record
 		words  string
 	}{
-		"a decision is another": {func(r []hook.Record) []hook.Record { r[1].Decision.Behavior = hook.BehaviorDeny; return r }, "signature does not fit"},
+		"a decision is another": {func(r []hook.Record) []hook.Record { r[1].Decision.Behavior = hook.BehaviorDeny; return r }, "does not fit the decision"},
 		"devices are swapped":   {func(r []hook.Record) []hook.Record { r[1].By, r[3].By = r[3].By, r[1].By; return r }, "another key than before"},
 		"decisions are swapped": {func(r []hook.Record) []hook.Record {
 			r[1].Decision, r[3].Decision = r[3].Decision, r[1].Decision
 			return r
 		}, "another input"},
+		"a device has signed nothing": {func(r []hook.Record) []hook.Record {
+			r[1].Decision.PublicKey, r[1].Decision.Signature = nil, ""
+			return r
+		}, "nothing is signed"},
+		"the key is gone": {func(r []hook.Record) []hook.Record { r[1].Decision.PublicKey = nil; return r }, "nothing is signed"},
+		"a token's decision is another": {func(r []hook.Record) []hook.Record {
+			r[1].By.Kind, r[1].Decision.Message = hook.KindToken, "x"
+			return r
+		}, "signature of the token does not fit"},
+		"a token signs no longer": {func(r []hook.Record) []hook.Record {
+			r[1].By.Kind, r[5].By.Kind = hook.KindToken, hook.KindToken // of one id
+			r[5].Decision.PublicKey, r[5].Decision.Signature = nil, ""
+			return r
+		}, "signs nothing here, and did before"},
 		"what was asked is another":   {func(r []hook.Record) []hook.Record { r[0].Request.InputSHA256 = strings.Repeat("f", 64); return r }, "another input"},
 		"a decision is put in":        {func(r []hook.Record) []hook.Record { return append(r, r[1]) }, "did not wait"},
 		"it stands before the asking": {func(r []hook.Record) []hook.Record { r[0], r[1] = r[1], r[0]; return r }, "did not wait"},
