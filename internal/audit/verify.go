@@ -290,6 +290,10 @@ func (v *verifier) step(l *line) {
 	default:
 		return
 	}
+	if rec.RequestID == "" {
+		return // it is not there, or cannot be read
+	}
+	v.sound(l)
 	digest := ""
 	switch {
 	case rec.Decision != nil:
@@ -306,6 +310,24 @@ func (v *verifier) step(l *line) {
 	v.signature(l)
 }
 
+// sound looks whether what settles a request says one thing in all its parts: the signature covers the decision, and what is
+// told of it is the outcome.
+func (v *verifier) sound(l *line) {
+	rec := &l.rec
+	if !rec.Sound() {
+		v.findIn(l.n, &l.leaf, "it has another outcome than its decision, or none: no broker writes that", doCompare)
+	}
+	if rec.Decision == nil && rec.HandBack == nil {
+		return
+	}
+	switch {
+	case rec.By == nil:
+		v.findIn(l.n, &l.leaf, "nobody is named who decided", doCompare)
+	case rec.By.Kind != hook.KindDevice && rec.By.Kind != hook.KindToken && carriesSignature(rec.Decision, rec.HandBack):
+		v.findIn(l.n, &l.leaf, "a signature stands beside a decision of somebody who signs nothing", doApprover)
+	}
+}
+
 // verifyRecord verifies the signature of a record as it is stored.
 func verifyRecord(rec *hook.Record) Signature {
 	step := api.Record{Record: *rec}
@@ -317,12 +339,15 @@ func verifyRecord(rec *hook.Record) Signature {
 
 func (v *verifier) signature(l *line) {
 	rec := &l.rec
+	if rec.By == nil {
+		return
+	}
 	switch l.signed {
 	case NoKey: // whoever decided in a tree had to sign
 		v.findIn(l.n, &l.leaf, "a device is said to have decided, and nothing is signed", doApprover)
 		return
 	case Unsigned:
-		if rec.By == nil || rec.By.Kind != hook.KindToken {
+		if rec.By.Kind != hook.KindToken {
 			return
 		}
 	case Bad, Unverified:

@@ -272,6 +272,24 @@ func TestSignedAnew(t *testing.T) {
 			return r
 		}, "nothing is signed"},
 		"the key is gone": {func(r []hook.Record) []hook.Record { r[1].Decision.PublicKey = nil; return r }, "nothing is signed"},
+		"the outcome is another": {func(r []hook.Record) []hook.Record {
+			r[1].Outcome = hook.Denied
+			return r
+		}, "another outcome"},
+		"the outcome of a hand-back is an allow": {func(r []hook.Record) []hook.Record {
+			r[1].HandBack, r[1].Decision, r[1].Step = &hook.HandBack{InputSHA256: r[1].Decision.InputSHA256}, nil, hook.StepEnded
+			return r
+		}, "another outcome"},
+		"there is no decision at all": {func(r []hook.Record) []hook.Record { r[1].Decision = nil; return r }, "another outcome"},
+		"it ends as allowed": {func(r []hook.Record) []hook.Record {
+			r[1].Step, r[1].Decision, r[1].By = hook.StepEnded, nil, nil
+			return r
+		}, "another outcome"},
+		"nobody is named": {func(r []hook.Record) []hook.Record { r[1].By = nil; return r }, "nobody is named"},
+		"a signature stands beside the owner": {func(r []hook.Record) []hook.Record {
+			r[1].By.Kind = hook.KindOwner
+			return r
+		}, "a signature stands beside"},
 		"a token's decision is another": {func(r []hook.Record) []hook.Record {
 			r[1].By.Kind, r[1].Decision.Message = hook.KindToken, "x"
 			return r
