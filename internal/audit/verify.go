@@ -3,7 +3,9 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -76,10 +78,10 @@ const (
 )
 
 // VerifyLines verifies the lines of an export or of proofs. An error says that they could not be read; what is wrong
-// with them is in the report. The memory that it takes grows with what was forgotten and what still waits, not
-// with the lines.
+// with them is in the report. The memory that it takes grows with what was forgotten and what still waits, and by some
+// twenty bytes for each request that was settled.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, keys: map[string]string{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, settled: map[uint64]struct{}{}, seed: maphash.MakeSeed(), keys: map[string]string{}}
 	v.rep.Findings = []Finding{}
 	slices.SortFunc(v.Kept, func(a, b tree.Checkpoint) int { return int(min(1, max(-1, a.Size-b.Size))) })
 	var end error
@@ -119,8 +121,10 @@ type verifier struct {
 	covered int64 // leaves that a checkpoint has
 	time    time.Time
 	missing map[uint64]gone
-	open    map[string]string // requests that wait, with the digest of their input, "" where it is not known
-	keys    map[string]string // the key of each device and token that decided; "" of one that does not sign
+	open    map[string]string   // requests that wait, with the digest of their input, "" where it is not known
+	settled map[uint64]struct{} // those that were, by a digest of their ids: there are many
+	seed    maphash.Seed        // of these digests
+	keys    map[string]string   // the key of each device and token that decided; "" of one that does not sign
 }
 
 // gone is an entry that is not there.
@@ -212,6 +216,9 @@ func (v *verifier) order(n int64, l *tree.Leaf) {
 	if n == 0 && l.Kind != tree.KindStart {
 		v.findIn(n, l, "the tree does not begin with its start", doCompare)
 	}
+	if l.Seq == 0 || max(l.Seq, l.To) == math.MaxUint64 { // behind which nothing could be expected
+		v.findIn(n, l, "no record has an entry of this number", doCompare)
+	}
 	switch l.Kind {
 	case tree.KindStart:
 		if n == 0 {
@@ -275,8 +282,13 @@ func (v *verifier) content(l *line) {
 func (v *verifier) step(l *line) {
 	leaf, rec := &l.leaf, &l.rec
 	asked, waits := v.open[leaf.Request]
+	id := maphash.String(v.seed, leaf.Request)
+	_, over := v.settled[id]
 	switch leaf.Step {
 	case hook.StepAsked:
+		if waits || over { // else an old decision would fit it, or that of another input
+			v.findIn(l.n, leaf, "a request of this id was asked before", doCompare)
+		}
 		v.open[leaf.Request] = ""
 		if rec.Request != nil {
 			v.open[leaf.Request] = rec.Request.InputSHA256
@@ -284,7 +296,8 @@ func (v *verifier) step(l *line) {
 		return
 	case hook.StepDecided, hook.StepEnded:
 		delete(v.open, leaf.Request)
-		if !waits && v.start == 1 && !v.proofs {
+		v.settled[id] = struct{}{}
+		if !waits && (over || v.start == 1 && !v.proofs) {
 			v.findIn(l.n, leaf, "it settles a request that did not wait", doApprover)
 		}
 	default:
