@@ -23,7 +23,7 @@ func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook
 	if hook.Mutant("names-another") {
 		by.ID, by.Name = "nobody", "nobody"
 	}
-	outcome := outcomeOf(d.Behavior)
+	outcome := hook.OutcomeOf(d.Behavior)
 	if outcome == "" {
 		return View{}, fmt.Errorf("decide %s: behavior %q: want allow or deny", id, d.Behavior)
 	}

@@ -51,7 +51,7 @@ func (f *folded) fold(rec hook.Record) bool {
 		f.State = Ended
 		f.Outcome, f.Reason = rec.Outcome, rec.Reason
 		f.DecidedBy, f.Decision = rec.By, rec.Decision
-		if !sound(rec) {
+		if !rec.Sound() {
 			f.Outcome, f.Reason, f.Decision = hook.HandedBack, reasonUnsound, nil
 		}
 		f.SettledAt, f.settledBy, f.SettledSeq = rec.Time, rec.ID, rec.Seq
@@ -80,25 +80,6 @@ func (f *folded) fold(rec hook.Record) bool {
 // reasonUnsound is the reason of a request whose settling record contradicts itself, which no
 // broker writes: a damaged record must not become a decision.
 const reasonUnsound = "unreadable_record"
-
-// sound reports whether a settling record says the same in all its parts.
-func sound(rec hook.Record) bool {
-	if rec.Step == hook.StepEnded {
-		return rec.Outcome != hook.Allowed && rec.Outcome != hook.Denied && rec.Outcome != "" && rec.Decision == nil
-	}
-	return rec.Decision != nil && rec.Outcome != "" && rec.Outcome == outcomeOf(rec.Decision.Behavior)
-}
-
-// outcomeOf is empty for a behavior that is none.
-func outcomeOf(b hook.Behavior) hook.Outcome {
-	switch b {
-	case hook.BehaviorAllow:
-		return hook.Allowed
-	case hook.BehaviorDeny:
-		return hook.Denied
-	}
-	return ""
-}
 
 func foldAll(recs []hook.Record) folded {
 	var f folded

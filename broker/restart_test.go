@@ -425,6 +425,27 @@ func TestCheckpointAfterALostEnd(t *testing.T) {
 	})
 }
 
+// The record lost a decision, and not what came of it: the broker reads that, and what it ends the request with.
+func TestDeliveredWithoutADecision(t *testing.T) {
+	for _, step := range []hook.Step{hook.StepDelivered, hook.StepConfirmed, hook.StepOverruled, hook.StepRefused} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			q := r.request("x")
+			r.ask(q)
+			r.kill()
+			for i, rec := range []hook.Record{{ID: "after", Step: step}, {ID: "end", Step: hook.StepEnded, Outcome: hook.HandedBack, Reason: "its records were damaged"}} {
+				rec.RequestID, rec.Time = q.ID, time.Now().UTC()
+				if _, err := r.log.Append(t.Context(), rec, uint64(i+1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.restart()
+			if v, err := r.b.Get(t.Context(), q.ID); err != nil || v.State != broker.Ended || v.Outcome != hook.HandedBack {
+				t.Errorf("%s: %+v, %v", step, v, err)
+			}
+		})
+	}
+}
+
 // A settled request that the last broker had forgotten is read again because an open one lies
 // before it; it must not take proof away from others.
 func TestForgottenStaysForgotten(t *testing.T) {

@@ -252,7 +252,7 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 		e.updatedKey = updatedKey
 		b.settledLocked(e)
 	default:
-		if !e.unproven() {
+		if e.State == Ended && !e.unproven() { // of a request whose decision was lost there may be more to come
 			b.forgetLocked(e)
 		}
 	}

@@ -11,17 +11,18 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/agent/claude/describe"
 	"assent/internal/api"
+	"assent/internal/auth/devicekey"
 	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
-// allowSigned allows a request of Claude Code with the key of this terminal, for a hook that requires
+// allowSigned allows a request of Claude Code with the key of this terminal or of the token, for a hook that requires
 // signatures. Nothing that the broker says of the request is believed: what is shown and signed is read from
 // the payload, by this program, so that a broker that shows one thing cannot have another signed.
 func (a *app) allowSigned(ctx context.Context, id string, asks bool) error {
-	b, key, err := a.asDevice(ctx)
+	b, key, err := a.asSigner(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,6 +65,19 @@ func (a *app) allowSigned(ctx context.Context, id string, asks bool) error {
 	}
 	fmt.Fprintf(a.out, "Allowed and signed by device:%s: %s\n", signed.Thumbprint(key.JWK()), deliveryWords(res.Delivery))
 	return nil
+}
+
+// asSigner is the broker, spoken to with the token that is bound to a key or as the device that this terminal is.
+func (a *app) asSigner(ctx context.Context) (*client, *devicekey.Key, error) {
+	key, err := tokenKey()
+	if err != nil || key == nil {
+		if err != nil {
+			return nil, nil, err
+		}
+		return a.asDevice(ctx)
+	}
+	b, err := a.broker()
+	return b, key, err
 }
 
 func noEnv(string) string { return "" }

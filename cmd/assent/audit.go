@@ -102,7 +102,7 @@ its key, a rule by its id. Exits 1 where a signature does not fit its record.`,
 	}
 	f := c.Flags()
 	f.StringVar(&q.since, "since", "7d", "how far back")
-	f.StringVar(&q.Device, "device", "", "decided by the device of this name, id or key")
+	f.StringVar(&q.Device, "device", "", "decided by the device of this name or id, or by a device or token with this key")
 	f.StringVar(&q.Rule, "rule", "", "decided by the rule of this id")
 	f.StringVar((*string)(&q.Risk), "risk", "", "calm, normal, attention or danger")
 	f.StringVar((*string)(&q.Outcome), "outcome", "", "allowed, denied, expired, withdrawn or handed_back")
@@ -172,8 +172,8 @@ func misfit(n int) error {
 func (c *client) audit(ctx context.Context, since time.Time, q *audit.Query, visit func(r *audit.Row, sentence string) error) error {
 	return c.endedRequests(ctx, since, func(r *api.Request) error {
 		row := audit.RowOf(r, nil)
-		// A device may be named by its key, which only the records have.
-		if q.Device == "" && !q.Meant(&row) || q.Device != "" && row.ByKind != "device" {
+		// A device or a token may be named by its key, which only the records have.
+		if q.Device == "" && !q.Meant(&row) || q.Device != "" && row.ByKind != hook.KindDevice && row.ByKind != hook.KindToken {
 			return nil
 		}
 		var records []api.Record

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"assent/internal/api"
+	"assent/internal/auth/devicekey"
 	"assent/internal/text/digest"
 	"assent/internal/text/show"
 	"assent/internal/text/strictjson"
@@ -51,6 +52,8 @@ type client struct {
 	info  runtimeInfo // of a broker elsewhere the URL only
 	token string
 	tls   *tls.Config
+	// signs is the key that the token is bound to; nil: it is bound to none.
+	signs *devicekey.Key
 }
 
 // broker finds the broker: that of --url, or the running one of the state directory. It is
@@ -72,7 +75,9 @@ func (a *app) broker() (*client, error) {
 		}
 		config.Token = strings.TrimSpace(string(b))
 	}
-	return newClient(config, info), nil
+	b := newClient(config, info)
+	b.signs, err = tokenKey()
+	return b, err
 }
 
 // reach is broker without a credential.

@@ -36,11 +36,15 @@ Needs the role approve. The page has a button for the same.`,
 				return err
 			}
 			if lift {
-				return a.endHalt(cmd.Context(), b, "/v1/stop", "Lifted: rules and grants allow again.")
+				return a.endHalt(cmd.Context(), b, "/v1/stop", hook.HaltLift, "Lifted: rules and grants allow again.")
 			}
 			b.Timeout = time.Minute
+			in, err := b.newHalt(cmd.Context(), hook.HaltStop, 0)
+			if err != nil {
+				return err
+			}
 			var r api.StopResult
-			if err := b.call(cmd.Context(), "POST", "/v1/stop", api.NewHalt{}, &r); err != nil {
+			if err := b.call(cmd.Context(), "POST", "/v1/stop", in, &r); err != nil {
 				return err
 			}
 			if a.json {
@@ -83,14 +87,18 @@ Needs the role approve.`,
 				return err
 			}
 			if end {
-				return a.endHalt(cmd.Context(), b, "/v1/pause", "The pause is over: requests wait here again.")
+				return a.endHalt(cmd.Context(), b, "/v1/pause", hook.HaltResume, "The pause is over: requests wait here again.")
 			}
 			d, err := time.ParseDuration(args[0])
 			if err != nil || d < time.Second || d > hook.MaxPause {
 				return usagef("%s: want a duration of 1s to 24h, such as 1h", show.Line(args[0]))
 			}
+			in, err := b.newHalt(cmd.Context(), hook.HaltPause, int((d+time.Second-1)/time.Second))
+			if err != nil {
+				return err
+			}
 			var h api.Halt
-			if err := b.call(cmd.Context(), "POST", "/v1/pause", api.NewHalt{Seconds: int((d + time.Second - 1) / time.Second)}, &h); err != nil {
+			if err := b.call(cmd.Context(), "POST", "/v1/pause", in, &h); err != nil {
 				return err
 			}
 			if a.json {
@@ -106,9 +114,13 @@ Needs the role approve.`,
 }
 
 // endHalt lifts a stop or ends a pause.
-func (a *app) endHalt(ctx context.Context, b *client, path, done string) error {
+func (a *app) endHalt(ctx context.Context, b *client, path, act, done string) error {
+	in, err := b.newHalt(ctx, act, 0)
+	if err != nil {
+		return err
+	}
 	var h api.Halt
-	if err := b.call(ctx, "DELETE", path, api.NewHalt{}, &h); err != nil {
+	if err := b.call(ctx, "DELETE", path, in, &h); err != nil {
 		return err
 	}
 	if a.json {

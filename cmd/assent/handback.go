@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/auth"
 	"assent/internal/hook"
 )
 
@@ -51,7 +52,11 @@ Needs the role approve. To leave all new requests to the agents, see assent paus
 
 // handBack leaves r, as it was seen, to the agent's own prompt.
 func (c *client) handBack(ctx context.Context, r *api.Request) error {
-	err := c.call(ctx, "POST", "/v1/requests/"+url.PathEscape(r.ID)+"/handback", hook.HandBack{InputSHA256: r.InputSHA256}, nil)
+	signature, err := c.sign(auth.HandBackText(r.ID, r.InputSHA256))
+	if err != nil {
+		return err
+	}
+	err = c.call(ctx, "POST", "/v1/requests/"+url.PathEscape(r.ID)+"/handback", hook.HandBack{InputSHA256: r.InputSHA256, Signature: signature}, nil)
 	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Status >= 500 {
 		err = &unsureError{p, r.ID}
 	}

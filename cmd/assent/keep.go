@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/auth"
 	"assent/internal/hook"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
@@ -113,6 +114,13 @@ func (c *client) save(ctx context.Context, r *api.Request, p *hook.Proposal, bou
 	}
 	if bound == (terminal.Bound{}) {
 		path = "/v1/rules"
+	}
+	kind := hook.SavedGrant
+	if path == "/v1/rules" {
+		kind = hook.SavedRule
+	}
+	if body.Signature, err = c.sign(auth.AlwaysText(r.ID, r.InputSHA256, p.Digest, kind, body.ExpiresAt, bound.Times)); err != nil {
+		return s, err
 	}
 	err = c.call(ctx, "POST", path, body, &s)
 	return s, err

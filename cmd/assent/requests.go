@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -115,6 +116,9 @@ func (c *client) findIn(ctx context.Context, state, prefix string) (id string, e
 // decide answers r and says how far the answer got.
 func (c *client) decide(ctx context.Context, r *api.Request, d hook.Decision) (delivery string, err error) {
 	d.InputSHA256 = r.InputSHA256
+	if err := c.signDecision(r.ID, &d, time.Now()); err != nil {
+		return "", err
+	}
 	var res api.DecisionResult
 	err = c.call(ctx, "POST", "/v1/requests/"+url.PathEscape(r.ID)+"/decision", d, &res)
 	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Status >= 500 {
@@ -153,8 +157,8 @@ answers the next one like it without asking. assent proposals ID shows which rul
 the first, which is the narrowest, is taken. A rule that lasts (--rule) is shown, and saved once
 you confirm it.
 
---signed allows a request of Claude Code with the key of this terminal (assent agent key), for a hook that prints only what is signed
-(docs/managed.md). What is shown and signed is read here from the agent's own request, and nothing that the broker says of it is believed.`,
+--signed allows a request of Claude Code with the key of this terminal (assent agent key), or of the token that is
+bound to ASSENT_TOKEN_KEY (assent token key), for a hook that prints only what is signed (docs/managed.md). What is shown and signed is read here from the agent's own request, and nothing that the broker says of it is believed.`,
 		Example: `  assent allow 417
   assent allow 417 --signed --url https://box.example.net
   assent allow 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1
@@ -219,7 +223,7 @@ you confirm it.
 	}
 	c.Flags().StringVar(&input, "input", "", "JSON object that replaces the tool input")
 	c.Flags().StringArrayVar(&answers, "answer", nil, "answer to the next of the questions asked")
-	c.Flags().BoolVar(&sign, "signed", false, "sign with this terminal's key, for hooks that require signatures")
+	c.Flags().BoolVar(&sign, "signed", false, "sign with this terminal's or the token's key, for hooks that require signatures")
 	keep.add(c)
 	c.Flags().BoolVar(&always, "always", false, "also grant what the agent suggested for later calls (assent pending --json: permissionSuggestions)")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")

@@ -19,20 +19,25 @@ func (a *app) tokenCmd() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
-	c.AddCommand(a.tokenCreateCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
+	c.AddCommand(a.tokenCreateCmd(), a.tokenKeyCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
 	return c
 }
 
 func (a *app) tokenCreateCmd() *cobra.Command {
 	var in api.NewToken
 	var ttl time.Duration
+	var key string
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create a token and print it once",
 		Long: `Create a token and print it, and nothing else, on standard output. The broker keeps only a
 hash. Roles: submit (a hook on another machine), host (a machine that offers agents), view, approve,
-admin.`,
-		Example: "  assent token create --role approve --name dashboard --ttl 720h\n  assent token create --role submit --name ci --ttl 2h\n  assent token create --role host --name workstation",
+admin.
+
+With --key a token of role approve is bound to a key: whoever has the token alone can read, but what it decides,
+saves, hands back or stops has to be signed with the key, and the record keeps the signature. A hook that requires
+signatures can trust that key. The file is one of assent token key.`,
+		Example: "  assent token create --role approve --name dashboard --ttl 720h\n  assent token create --role submit --name ci --ttl 2h\n  assent token create --role approve --name bot --key bot.key\n  assent token create --role host --name workstation",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch in.Role {
@@ -48,6 +53,15 @@ admin.`,
 			}
 			if ttl > 0 {
 				in.TTL = ttl.String()
+			}
+			if key != "" {
+				if in.Role != "approve" {
+					return usagef("--key: only a token of role approve is bound to a key; what the other roles may do is not signed")
+				}
+				var err error
+				if in.PublicKey, err = publicKeyOf(key); err != nil {
+					return err
+				}
 			}
 			b, err := a.broker()
 			if err != nil {
@@ -66,6 +80,7 @@ admin.`,
 	}
 	c.Flags().StringVar(&in.Role, "role", "", "submit, host, view, approve or admin")
 	c.Flags().StringVar(&in.Name, "name", "", "what the token is for")
+	c.Flags().StringVar(&key, "key", "", "bind it to a key: a JWK, or a file with one")
 	c.Flags().DurationVar(&ttl, "ttl", 0, "how long it is valid (0: until revoked)")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON with the token's id")
 	return c
@@ -82,7 +97,8 @@ func newToken(t *api.CreatedToken) any {
 		ExpiresAt *time.Time `json:"expiresAt"`
 		LastUsed  *time.Time `json:"lastUsed"`
 		Token     string     `json:"token"`
-	}{t.ID, t.Name, string(t.Role), t.CreatedAt, timeOrNull(t.ExpiresAt), timeOrNull(t.LastUsed), t.Secret}
+		Key       string     `json:"thumbprint,omitempty"`
+	}{t.ID, t.Name, string(t.Role), t.CreatedAt, timeOrNull(t.ExpiresAt), timeOrNull(t.LastUsed), t.Secret, t.Thumbprint}
 }
 
 // timeOrNull is nil for the zero time.
@@ -101,13 +117,21 @@ func (a *app) tokenListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/tokens", "No token was made. To make one: assent token create",
-				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED", func(t *api.Token) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(string(t.Role)), show.Line(t.Name), day(t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
+				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED\tKEY", func(t *api.Token) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(string(t.Role)), show.Line(t.Name), day(t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed), keyOrNone(t.Thumbprint))
 				})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
+}
+
+// keyOrNone is how a hook's configuration names a key.
+func keyOrNone(thumbprint string) string {
+	if thumbprint == "" {
+		return "-"
+	}
+	return "device:" + show.Line(thumbprint)
 }
 
 func day(t time.Time) string {

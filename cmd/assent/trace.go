@@ -167,9 +167,12 @@ func recordDetail(r *api.Record) []string {
 // signatureWords says whether the device's signature still fits what the record says, and reports
 // false where it should and does not.
 func signatureWords(r *api.Record) (words string, ok bool) {
-	signature, name := audit.Verify(r), ""
+	signature, name, kind := audit.Verify(r), "", "device "
 	code := ""
 	if r.By != nil {
+		if r.By.Kind == hook.KindToken {
+			kind = "token "
+		}
 		name = show.Line(r.By.Name)
 		if r.By.CodeOrigin != "" {
 			code = ", code " + show.Line(string(r.By.CodeOrigin))
@@ -177,13 +180,13 @@ func signatureWords(r *api.Record) (words string, ok bool) {
 	}
 	switch signature {
 	case audit.Good:
-		words = "  signed by device " + name + code + ", signature verified"
+		words = "  signed by " + kind + name + code + ", signature verified"
 	case audit.Confirmed:
 		words = "  signed by device " + name + code + ", signature verified; its owner confirmed with face, fingerprint or PIN"
 	case audit.NoKey:
 		words = "  not verified: recorded without a key, by an earlier version"
 	case audit.Bad:
-		words = "  SIGNATURE DOES NOT FIT: not what device " + name + " signed"
+		words = "  SIGNATURE DOES NOT FIT: not what " + kind + name + " signed"
 	case audit.Unverified:
 		words = "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this"
 	}

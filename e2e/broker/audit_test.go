@@ -10,10 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/e2e/rig"
@@ -116,15 +113,9 @@ func TestAudit(t *testing.T) {
 		t.Errorf("what was forgotten is in the export: %v", err)
 	}
 
-	copyState := func(from, to string) {
-		t.Helper()
-		if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
 	// The state directory is kept, things go on, and it is put back: kept checkpoints are beyond it.
 	d.Stop()
-	copyState(d.State, file("old"))
+	copyTree(t, d.State, file("old"))
 	d.Start()
 	h := d.Hook(rig.Bash("later", "make later"))
 	d.Deny(d.WaitPending(1)[0], "no")
@@ -136,7 +127,7 @@ func TestAudit(t *testing.T) {
 	if err := os.RemoveAll(d.State); err != nil {
 		t.Fatal(err)
 	}
-	copyState(file("old"), d.State)
+	copyTree(t, file("old"), d.State)
 	d.Start()
 	if out, code := run(watch...); code != 1 || !strings.Contains(out, "this broker's record is older than what this checkpoint has seen") {
 		t.Errorf("watch of an older record: %d %s", code, out)
@@ -164,41 +155,24 @@ func TestAudit(t *testing.T) {
 // dropLast removes the last record of a request with the means of the engine itself.
 func dropLast(t *testing.T, state, id string) {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: filepath.Join(state, "nats", "record"), NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	defer srv.WaitForShutdown()
-	defer srv.Shutdown()
-	if !srv.ReadyForConnections(time.Minute) {
-		t.Fatal("the engine does not start")
-	}
-	nc, err := nats.Connect("", nats.InProcessServer(srv))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := js.Stream(t.Context(), "APPROVALS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := st.GetLastMsgForSubject(t.Context(), "approvals."+id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.DeleteMsg(t.Context(), m.Sequence); err != nil {
-		t.Fatal(err)
-	}
-	audits, err := js.Stream(t.Context(), "AUDIT")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := audits.DeleteMsg(t.Context(), 1); err == nil {
-		t.Error("the engine removes a block of the tree")
-	}
+	withRecord(t, state, func(js jetstream.JetStream) {
+		st, err := js.Stream(t.Context(), "APPROVALS")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := st.GetLastMsgForSubject(t.Context(), "approvals."+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.DeleteMsg(t.Context(), m.Sequence); err != nil {
+			t.Fatal(err)
+		}
+		audits, err := js.Stream(t.Context(), "AUDIT")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := audits.DeleteMsg(t.Context(), 1); err == nil {
+			t.Error("the engine removes a block of the tree")
+		}
+	})
 }

@@ -16,8 +16,8 @@ import (
 	"assent/internal/setup/doctor"
 )
 
-// TestStrictMachine: what assent install --strict sets up, the agent's user can neither undo nor go around, by hook.conf, variables, the
-// owner's token or another device; doctor says so, and no more where something lacks.
+// TestStrictMachine: what assent install --strict sets up, the agent's user can neither undo nor go around, by hook.conf, agents.yaml, variables,
+// the owner's token or another device; doctor says so, and no more where something lacks.
 func TestStrictMachine(t *testing.T) {
 	etc := rig.NewEtc(t, rig.TempDir(t))
 	group, err := user.LookupGroupId(strconv.Itoa(os.Getegid()))
@@ -148,6 +148,24 @@ func TestStrictMachine(t *testing.T) {
 		sent.PublicKey = nil
 		d.Must("POST", "/v1/requests/"+r.ID+"/decision", b.Bearer(), sent, http.StatusOK, nil)
 	}
+	// Whom the agents of a host obey, and which program they are, is that user's word; whose allow a hook prints is not.
+	agents := filepath.Join(home, ".config", "assent", "agents.yaml")
+	put(agents, "accept: [\"device:"+stranger.Thumbprint()+"\"]\nagents: {coder: {project: "+home+", executor: {kind: claude, cli: /bin/true}}}\n", 0o600)
+	for _, path := range []string{home, filepath.Join(home, ".config"), filepath.Join(home, ".config", "assent"), agents} {
+		if err := os.Chown(path, alice, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host := run(alice, nil, bin+"/assent", "agent", "doctor")
+	_ = host.Cmd.Wait() // there is no project
+	if !strings.Contains(host.Stdout.String(), "coder") {
+		t.Errorf("agents.yaml is not read: %s%s", host.Stdout.String(), host.Stderr.String())
+	}
+	if confs() != first {
+		t.Error("agents.yaml changed what is the administrator's")
+	}
+	signatures(doctor.OK, "enforced: settings, program and hook.conf are root's")
+
 	h, r := asks()
 	decide(stranger, r)
 	if out := h.Wait(); out != "" || !strings.Contains(h.Stderr.String(), "not trusted: device:"+stranger.Thumbprint()) {

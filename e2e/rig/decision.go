@@ -11,6 +11,12 @@ import (
 // Thumbprint names the device's key.
 func (b *BareDevice) Thumbprint() string { return auth.Thumbprint(b.key.JWK()) }
 
+// Sign signs a text as the device does.
+func (b *BareDevice) Sign(text []byte) string { return b.key.Sign(text) }
+
+// JWK is the device's public key.
+func (b *BareDevice) JWK() hook.JWK { return b.key.JWK() }
+
 // Allows is an allow of r, signed by the device, which showed r as its payload has it. It has the key, as a record has.
 func (b *BareDevice) Allows(r Request) hook.Decision {
 	b.d.T.Helper()

@@ -11,6 +11,8 @@ type NewToken struct {
 	Role string `json:"role"`
 	Name string `json:"name"`
 	TTL  string `json:"ttl,omitempty"` // a duration such as "720h"; empty: it never expires
+	// PublicKey is what the token is bound to; nil: to none.
+	PublicKey *hook.JWK `json:"publicKey,omitempty"`
 }
 
 // CreatedToken is the answer, and the only place where the secret stands.

@@ -78,6 +78,28 @@ func TestRow(t *testing.T) {
 	}
 }
 
+// What a token that is bound to a key signed is verified as what a device signed; another token signs nothing.
+func TestTokenSignature(t *testing.T) {
+	q, records := signed(t)
+	q.DecidedBy.Kind = hook.KindToken // by of the record, too
+	if r := audit.RowOf(&q, records); r.Signature != audit.Good || !r.ByDevice(r.Key) || r.ByDevice("d-1") {
+		t.Errorf("%+v", r)
+	}
+	d := records[1].Decision
+	d.Behavior = hook.BehaviorDeny
+	if s := audit.Verify(&records[1]); s != audit.Bad {
+		t.Errorf("changed: %s", s)
+	}
+	d.PublicKey = nil
+	if s := audit.Verify(&records[1]); s != audit.Bad {
+		t.Errorf("a signature whose key is gone: %s", s)
+	}
+	d.Signature = ""
+	if s := audit.Verify(&records[1]); s != audit.Unsigned {
+		t.Errorf("bound to no key: %s", s)
+	}
+}
+
 // What is read back is what was written, and no cell begins as a formula does.
 func TestCSV(t *testing.T) {
 	q, records := signed(t)

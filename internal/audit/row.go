@@ -89,9 +89,12 @@ func (q *Query) Meant(r *Row) bool {
 	return (q.Device == "" || r.ByDevice(q.Device)) && (q.Rule == "" || r.ByRule(q.Rule)) && (q.Risk == "" || r.Risk == q.Risk) && (q.Outcome == "" || r.Outcome == q.Outcome)
 }
 
-// ByDevice says whether the device of this name, id or key decided.
+// ByDevice says whether the device of this name or id, or who has this key, decided.
 func (r *Row) ByDevice(device string) bool {
-	return r.ByKind == "device" && (device == r.ByName || device == r.ByID || device == r.Key || device == "device:"+r.Key)
+	if r.Key != "" && (device == r.Key || device == "device:"+r.Key) {
+		return true
+	}
+	return r.ByKind == hook.KindDevice && (device == r.ByName || device == r.ByID)
 }
 
 // ByRule says whether the rule of this id decided.

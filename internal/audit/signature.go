@@ -15,7 +15,7 @@ type Signature string
 
 // The values of a Signature.
 const (
-	Unsigned   Signature = ""           // nobody's device decided: a rule, the owner, a token
+	Unsigned   Signature = ""           // nobody's key signs that: a rule, the owner, a token that is bound to none
 	NoKey      Signature = "no key"     // a device's, recorded without its key by an earlier version: not verified
 	Good       Signature = "good"       // it fits the step and the key beside it
 	Confirmed  Signature = "confirmed"  // good, and so is the proof that the device's owner was verified for it
@@ -29,7 +29,10 @@ func (s Signature) Fits() bool { return s != Bad && s != Unverified }
 // Verify verifies the signature of one step with the key that the record holds.
 func Verify(r *api.Record) Signature {
 	d, back := r.Decision, r.HandBack
-	if d == nil && back == nil || r.By == nil || r.By.Kind != "device" {
+	if d == nil && back == nil || r.By == nil || r.By.Kind != hook.KindDevice && r.By.Kind != hook.KindToken {
+		return Unsigned
+	}
+	if r.By.Kind == hook.KindToken && !carriesSignature(d, back) {
 		return Unsigned
 	}
 	if back != nil {
@@ -38,7 +41,7 @@ func Verify(r *api.Record) Signature {
 		}
 		return Bad
 	}
-	if d.PublicKey == nil {
+	if d.PublicKey == nil && r.By.Kind == hook.KindDevice {
 		return NoKey
 	}
 	var signed api.Signed
@@ -56,6 +59,14 @@ func Verify(r *api.Record) Signature {
 		return Unverified
 	}
 	return Confirmed
+}
+
+// carriesSignature says whether something was signed, or is said to have been.
+func carriesSignature(d *hook.Decision, back *hook.HandBack) bool {
+	if back != nil {
+		return back.Signature != "" || back.PublicKey != nil
+	}
+	return d.Signature != "" || d.PublicKey != nil || d.Verification != nil
 }
 
 // sameJSON compares two texts as they look inside of other JSON.

@@ -3,7 +3,9 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -42,7 +44,7 @@ type Report struct {
 	Leaves      int64     `json:"leaves"` // that were verified
 	Entries     int64     `json:"entries"`
 	Decisions   int64     `json:"decisions"` // and hand-backs
-	Signed      int64     `json:"signed"`    // of them, by a device, with a signature that fits
+	Signed      int64     `json:"signed"`    // of them, with a signature that fits
 	Forgotten   int64     `json:"forgotten"` // entries that were removed on purpose
 	Aged        int64     `json:"aged"`      // and those that were too old for the record
 	Gone        int64     `json:"gone"`      // and those that were gone before the tree came to them
@@ -76,10 +78,10 @@ const (
 )
 
 // VerifyLines verifies the lines of an export or of proofs. An error says that they could not be read; what is wrong
-// with them is in the report. The memory that it takes grows with what was forgotten and what still waits, not
-// with the lines.
+// with them is in the report. The memory that it takes grows with what was forgotten and what still waits, and by some
+// twenty bytes for each request that was settled.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, devices: map[string]string{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, settled: map[uint64]struct{}{}, seed: maphash.MakeSeed(), keys: map[string]string{}}
 	v.rep.Findings = []Finding{}
 	slices.SortFunc(v.Kept, func(a, b tree.Checkpoint) int { return int(min(1, max(-1, a.Size-b.Size))) })
 	var end error
@@ -119,8 +121,10 @@ type verifier struct {
 	covered int64 // leaves that a checkpoint has
 	time    time.Time
 	missing map[uint64]gone
-	open    map[string]string // requests that wait, with the digest of their input, "" where it is not known
-	devices map[string]string // the key of each device that signed
+	open    map[string]string   // requests that wait, with the digest of their input, "" where it is not known
+	settled map[uint64]struct{} // those that were, by a digest of their ids: there are many
+	seed    maphash.Seed        // of these digests
+	keys    map[string]string   // the key of each device and token that decided; "" of one that does not sign
 }
 
 // gone is an entry that is not there.
@@ -212,6 +216,9 @@ func (v *verifier) order(n int64, l *tree.Leaf) {
 	if n == 0 && l.Kind != tree.KindStart {
 		v.findIn(n, l, "the tree does not begin with its start", doCompare)
 	}
+	if l.Seq == 0 || max(l.Seq, l.To) == math.MaxUint64 { // behind which nothing could be expected
+		v.findIn(n, l, "no record has an entry of this number", doCompare)
+	}
 	switch l.Kind {
 	case tree.KindStart:
 		if n == 0 {
@@ -275,8 +282,13 @@ func (v *verifier) content(l *line) {
 func (v *verifier) step(l *line) {
 	leaf, rec := &l.leaf, &l.rec
 	asked, waits := v.open[leaf.Request]
+	id := maphash.String(v.seed, leaf.Request)
+	_, over := v.settled[id]
 	switch leaf.Step {
 	case hook.StepAsked:
+		if waits || over { // else an old decision would fit it, or that of another input
+			v.findIn(l.n, leaf, "a request of this id was asked before", doCompare)
+		}
 		v.open[leaf.Request] = ""
 		if rec.Request != nil {
 			v.open[leaf.Request] = rec.Request.InputSHA256
@@ -284,12 +296,17 @@ func (v *verifier) step(l *line) {
 		return
 	case hook.StepDecided, hook.StepEnded:
 		delete(v.open, leaf.Request)
-		if !waits && v.start == 1 && !v.proofs {
+		v.settled[id] = struct{}{}
+		if !waits && (over || v.start == 1 && !v.proofs) {
 			v.findIn(l.n, leaf, "it settles a request that did not wait", doApprover)
 		}
 	default:
 		return
 	}
+	if rec.RequestID == "" {
+		return // it is not there, or cannot be read
+	}
+	v.sound(l)
 	digest := ""
 	switch {
 	case rec.Decision != nil:
@@ -306,6 +323,24 @@ func (v *verifier) step(l *line) {
 	v.signature(l)
 }
 
+// sound looks whether what settles a request says one thing in all its parts: the signature covers the decision, and what is
+// told of it is the outcome.
+func (v *verifier) sound(l *line) {
+	rec := &l.rec
+	if !rec.Sound() {
+		v.findIn(l.n, &l.leaf, "it has another outcome than its decision, or none: no broker writes that", doCompare)
+	}
+	if rec.Decision == nil && rec.HandBack == nil {
+		return
+	}
+	switch {
+	case rec.By == nil:
+		v.findIn(l.n, &l.leaf, "nobody is named who decided", doCompare)
+	case rec.By.Kind != hook.KindDevice && rec.By.Kind != hook.KindToken && carriesSignature(rec.Decision, rec.HandBack):
+		v.findIn(l.n, &l.leaf, "a signature stands beside a decision of somebody who signs nothing", doApprover)
+	}
+}
+
 // verifyRecord verifies the signature of a record as it is stored.
 func verifyRecord(rec *hook.Record) Signature {
 	step := api.Record{Record: *rec}
@@ -317,11 +352,19 @@ func verifyRecord(rec *hook.Record) Signature {
 
 func (v *verifier) signature(l *line) {
 	rec := &l.rec
-	switch l.signed {
-	case Unsigned, NoKey:
+	if rec.By == nil {
 		return
+	}
+	switch l.signed {
+	case NoKey: // whoever decided in a tree had to sign
+		v.findIn(l.n, &l.leaf, "a device is said to have decided, and nothing is signed", doApprover)
+		return
+	case Unsigned:
+		if rec.By.Kind != hook.KindToken {
+			return
+		}
 	case Bad, Unverified:
-		v.findIn(l.n, &l.leaf, "the device's signature does not fit the decision", doApprover)
+		v.findIn(l.n, &l.leaf, "the signature of "+signer(rec)+" does not fit the decision", doApprover)
 		return
 	case Good, Confirmed:
 		v.rep.Signed++
@@ -332,10 +375,24 @@ func (v *verifier) signature(l *line) {
 	} else if rec.HandBack != nil && rec.HandBack.PublicKey != nil {
 		key = auth.Thumbprint(*rec.HandBack.PublicKey)
 	}
-	if before, ok := v.devices[rec.By.ID]; ok && before != key {
-		v.findIn(l.n, &l.leaf, "the device signs with another key than before", doApprover)
+	who := rec.By.Kind + " " + rec.By.ID // a token is bound to its key for good, as a device is
+	before, ok := v.keys[who]
+	switch {
+	case !ok:
+		v.keys[who] = key
+	case before != key && key == "":
+		v.findIn(l.n, &l.leaf, signer(rec)+" signs nothing here, and did before", doApprover)
+	case before != key:
+		v.findIn(l.n, &l.leaf, signer(rec)+" signs with another key than before", doApprover)
 	}
-	v.devices[rec.By.ID] = key
+}
+
+// signer is who signed a record, in words.
+func signer(rec *hook.Record) string {
+	if rec.By.Kind == hook.KindToken {
+		return "the token"
+	}
+	return "the device"
 }
 
 // proof takes a leaf with its proof.

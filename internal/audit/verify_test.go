@@ -261,12 +261,50 @@ func TestSignedAnew(t *testing.T) {
 		change func(recs []hook.Record) []hook.Record
 		words  string
 	}{
-		"a decision is another": {func(r []hook.Record) []hook.Record { r[1].Decision.Behavior = hook.BehaviorDeny; return r }, "signature does not fit"},
+		"a decision is another": {func(r []hook.Record) []hook.Record { r[1].Decision.Behavior = hook.BehaviorDeny; return r }, "does not fit the decision"},
 		"devices are swapped":   {func(r []hook.Record) []hook.Record { r[1].By, r[3].By = r[3].By, r[1].By; return r }, "another key than before"},
 		"decisions are swapped": {func(r []hook.Record) []hook.Record {
 			r[1].Decision, r[3].Decision = r[3].Decision, r[1].Decision
 			return r
 		}, "another input"},
+		"a device has signed nothing": {func(r []hook.Record) []hook.Record {
+			r[1].Decision.PublicKey, r[1].Decision.Signature = nil, ""
+			return r
+		}, "nothing is signed"},
+		"the key is gone":                         {func(r []hook.Record) []hook.Record { r[1].Decision.PublicKey = nil; return r }, "nothing is signed"},
+		"an old allow is asked and decided again": {func(r []hook.Record) []hook.Record { return append(r, r[0], r[1]) }, "asked before"},
+		"it is asked again while it waits": {func(r []hook.Record) []hook.Record {
+			again := *r[0].Request
+			again.InputSHA256, again.ToolName = strings.Repeat("f", 64), "Write"
+			return append([]hook.Record{{ID: "z", RequestID: r[0].RequestID, Step: hook.StepAsked, Time: r[0].Time, Request: &again}}, r...)
+		}, "asked before"},
+		"the outcome is another": {func(r []hook.Record) []hook.Record {
+			r[1].Outcome = hook.Denied
+			return r
+		}, "another outcome"},
+		"the outcome of a hand-back is an allow": {func(r []hook.Record) []hook.Record {
+			r[1].HandBack, r[1].Decision, r[1].Step = &hook.HandBack{InputSHA256: r[1].Decision.InputSHA256}, nil, hook.StepEnded
+			return r
+		}, "another outcome"},
+		"there is no decision at all": {func(r []hook.Record) []hook.Record { r[1].Decision = nil; return r }, "another outcome"},
+		"it ends as allowed": {func(r []hook.Record) []hook.Record {
+			r[1].Step, r[1].Decision, r[1].By = hook.StepEnded, nil, nil
+			return r
+		}, "another outcome"},
+		"nobody is named": {func(r []hook.Record) []hook.Record { r[1].By = nil; return r }, "nobody is named"},
+		"a signature stands beside the owner": {func(r []hook.Record) []hook.Record {
+			r[1].By.Kind = hook.KindOwner
+			return r
+		}, "a signature stands beside"},
+		"a token's decision is another": {func(r []hook.Record) []hook.Record {
+			r[1].By.Kind, r[1].Decision.Message = hook.KindToken, "x"
+			return r
+		}, "signature of the token does not fit"},
+		"a token signs no longer": {func(r []hook.Record) []hook.Record {
+			r[1].By.Kind, r[5].By.Kind = hook.KindToken, hook.KindToken // of one id
+			r[5].Decision.PublicKey, r[5].Decision.Signature = nil, ""
+			return r
+		}, "signs nothing here, and did before"},
 		"what was asked is another":   {func(r []hook.Record) []hook.Record { r[0].Request.InputSHA256 = strings.Repeat("f", 64); return r }, "another input"},
 		"a decision is put in":        {func(r []hook.Record) []hook.Record { return append(r, r[1]) }, "did not wait"},
 		"it stands before the asking": {func(r []hook.Record) []hook.Record { r[0], r[1] = r[1], r[0]; return r }, "did not wait"},
@@ -317,6 +355,41 @@ func keptOf(text []byte) (c tree.Checkpoint, err error) {
 		}
 		if n, ok := l.(*tree.NoteLine); ok {
 			c, err = tree.OpenCheckpoint(n.Note)
+		}
+	}
+}
+
+// TestImpossibleNumbers: what no broker writes is found whoever signed it; it is not a way around what comes behind it.
+func TestImpossibleNumbers(t *testing.T) {
+	_, opts := exported(t, newKey(t), requests(1))
+	for name, leaves := range map[string][]string{
+		"a start at 0":                 {"assent start v1\n0\n2026-11-28T05:00:00Z\n"},
+		"the last number of all":       {"assent start v1\n1\n\n", "assent gap v1\n1\n18446744073709551615\n"},
+		"one that is forgotten, and 0": {"assent start v1\n1\n\n", "assent forgotten v1\n0\n"},
+	} {
+		lines := [][]byte{[]byte(`{"type":"export","version":1,"origin":"assent/1","size":0,"edge":[]}`)}
+		for n, leaf := range leaves {
+			l, err := json.Marshal(tree.LeafLine{Type: tree.TypeLeaf, N: int64(n), Leaf: leaf})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, l)
+		}
+		found := false
+		for _, f := range verify(t, closed(lines), opts).Findings {
+			found = found || strings.Contains(f.What, "no record has an entry of this number")
+		}
+		if !found {
+			t.Errorf("%s is not found", name)
+		}
+	}
+	for name, head := range map[string]string{
+		"more leaves than there are numbers": `{"type":"export","version":1,"origin":"x","size":9223372036854775808,"edge":[]}`,
+		"fewer than none":                    `{"type":"export","version":1,"origin":"x","size":-1,"edge":[]}`,
+		"a line of another kind":             `{"type":"trust","version":1,"origin":"x","size":0,"edge":[]}`,
+	} {
+		if rep := verify(t, closed([][]byte{[]byte(head)}), opts); rep.OK() {
+			t.Errorf("%s: verified", name)
 		}
 	}
 }

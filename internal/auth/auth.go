@@ -196,7 +196,7 @@ type Principal struct {
 	// expire when its bearer does.
 	ExpiresAt time.Time
 	gone      context.Context // nil for the owner
-	device    *deviceKey      // nil if the caller is not a device
+	key       *signingKey     // of a device, or of a token that is bound to one; nil: nothing is signed
 }
 
 // OnRevoke calls f in its own goroutine when the credential is revoked, here or by another

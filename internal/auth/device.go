@@ -72,7 +72,7 @@ func (a *Auth) principalLocked(e *deviceEntry) Principal {
 		Role:     a.deviceLocked(e).Role,
 		Approver: hook.Approver{Kind: "device", ID: e.ID, Name: e.Name, CodeOrigin: cmp.Or(e.CodeOrigin, hook.CodeBroker)},
 		gone:     e.gone,
-		device:   &deviceKey{jwk: e.PublicKey, pub: e.pub},
+		key:      &signingKey{jwk: e.PublicKey, pub: e.pub},
 	}
 }
 

@@ -56,10 +56,10 @@ func PairText(code string, key hook.JWK, role Role, name string) []byte {
 // VouchPairing is p's word for the device that waits with a code, if p is a device of role admin that
 // signed it, else ErrSignature.
 func (p Principal) VouchPairing(w Waiting, role Role, name, signature string) (Confirmation, error) {
-	if p.device == nil || !p.Role.Includes(RoleAdmin) || !verify(p.device.pub, PairText(w.Code, w.PublicKey, role, name), signature) {
+	if !p.isDevice() || !p.Role.Includes(RoleAdmin) || !verify(p.key.pub, PairText(w.Code, w.PublicKey, role, name), signature) {
 		return Confirmation{}, ErrSignature
 	}
-	return Confirmation{By: p.Approver, Code: w.Code, Name: name, Signature: signature, PublicKey: p.device.jwk}, nil
+	return Confirmation{By: p.Approver, Code: w.Code, Name: name, Signature: signature, PublicKey: p.key.jwk}, nil
 }
 
 // fits reports whether c is a word for a device with this key and role.

@@ -11,11 +11,26 @@ import (
 	"assent/internal/hook"
 )
 
-// ErrSignature says that the signature does not fit the device's key and what was sent.
-var ErrSignature = errors.New("this is not signed by the key of this device, as it was sent; reload the page and try again")
+// Errors of what has to be signed.
+var (
+	// ErrSignature says that the signature does not fit the device's key and what was sent.
+	ErrSignature = errors.New("this is not signed by the key of this device, as it was sent; reload the page and try again")
+	// ErrTokenSignature says the same of a token that is bound to a key.
+	ErrTokenSignature = errors.New("this token is bound to a key, and this is not signed with it as it was sent: sign it (docs/protocol.md), or name the key file to assent in ASSENT_TOKEN_KEY")
+)
 
-// deviceKey is what a device's decisions are verified with.
-type deviceKey struct {
+// Unsigned is the error of p, which has a key, for what it has not signed.
+func (p Principal) Unsigned() error {
+	if p.isDevice() {
+		return ErrSignature
+	}
+	return ErrTokenSignature
+}
+
+func (p Principal) isDevice() bool { return p.key != nil && p.Approver.Kind == hook.KindDevice }
+
+// signingKey is what the decisions of a device, or of a token that is bound to a key, are verified with.
+type signingKey struct {
 	jwk hook.JWK
 	pub *ecdsa.PublicKey
 }
@@ -32,18 +47,18 @@ func AlwaysText(requestID, inputSHA256, proposal, kind, expiresAt string, count 
 	}, "\n"))
 }
 
-// VouchAlways returns s as it may be kept for p. If p is a device it must have signed s, else
+// VouchAlways returns s as it may be kept for p. If p has a key it must have signed s, else
 // ErrSignature; its public key is added.
 func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
 	s.By, s.PublicKey, s.Verification = p.Approver, nil, nil
-	if p.device == nil {
+	if p.key == nil {
 		s.Signature = ""
 		return s, nil
 	}
-	if !verify(p.device.pub, AlwaysText(s.RequestID, s.InputSHA256, s.Digest, s.Kind, s.Bounds, s.Count), s.Signature) {
-		return hook.Saved{}, ErrSignature
+	if !verify(p.key.pub, AlwaysText(s.RequestID, s.InputSHA256, s.Digest, s.Kind, s.Bounds, s.Count), s.Signature) {
+		return hook.Saved{}, p.Unsigned()
 	}
-	key := p.device.jwk
+	key := p.key.jwk
 	s.PublicKey = &key
 	return s, nil
 }
@@ -56,18 +71,18 @@ func HaltText(act string, revision uint64, seconds int) []byte {
 	}, "\n"))
 }
 
-// VouchHalt returns the act as it may be kept for p. If p is a device it must have signed the act, on its
+// VouchHalt returns the act as it may be kept for p. If p has a key it must have signed the act, on its
 // Basis, else ErrSignature; its public key is added.
 func (p Principal) VouchHalt(act hook.HaltAct) (hook.HaltAct, error) {
 	act.By, act.PublicKey = p.Approver, nil
-	if p.device == nil {
+	if p.key == nil {
 		act.Signature = ""
 		return act, nil
 	}
-	if !verify(p.device.pub, HaltText(act.Act, act.Basis, act.Seconds), act.Signature) {
-		return hook.HaltAct{}, ErrSignature
+	if !verify(p.key.pub, HaltText(act.Act, act.Basis, act.Seconds), act.Signature) {
+		return hook.HaltAct{}, p.Unsigned()
 	}
-	key := p.device.jwk
+	key := p.key.jwk
 	act.PublicKey = &key
 	return act, nil
 }
@@ -78,18 +93,18 @@ func HandBackText(requestID, inputSHA256 string) []byte {
 	return []byte(strings.Join([]string{"assent handback v1", requestID, inputSHA256}, "\n"))
 }
 
-// VouchHandBack returns h as it may be recorded for p. If p is a device it must have signed h, else
+// VouchHandBack returns h as it may be recorded for p. If p has a key it must have signed h, else
 // ErrSignature; its public key is added.
 func (p Principal) VouchHandBack(requestID string, h hook.HandBack) (hook.HandBack, error) {
 	h.PublicKey = nil
-	if p.device == nil {
+	if p.key == nil {
 		h.Signature = ""
 		return h, nil
 	}
-	if !verify(p.device.pub, HandBackText(requestID, h.InputSHA256), h.Signature) {
-		return hook.HandBack{}, ErrSignature
+	if !verify(p.key.pub, HandBackText(requestID, h.InputSHA256), h.Signature) {
+		return hook.HandBack{}, p.Unsigned()
 	}
-	key := p.device.jwk
+	key := p.key.jwk
 	h.PublicKey = &key
 	return h, nil
 }
@@ -136,18 +151,18 @@ func optionsText(o *hook.MessageOptions) []byte {
 // what a host accepts orders by, so that nobody but the holder of the key can give one.
 func Thumbprint(k hook.JWK) string { return signed.Thumbprint(k) }
 
-// VouchMessage returns m as it may be recorded for p. If p is a device it must have signed m, else
+// VouchMessage returns m as it may be recorded for p. If p has a key it must have signed m, else
 // ErrSignature; its public key is added.
 func (p Principal) VouchMessage(m hook.Message) (hook.Message, error) {
 	m.By, m.PublicKey, m.Verification = p.Approver, nil, nil
-	if p.device == nil {
+	if p.key == nil {
 		m.Signature = ""
 		return m, nil
 	}
-	if !verify(p.device.pub, MessageText(m), m.Signature) {
-		return hook.Message{}, ErrSignature
+	if !verify(p.key.pub, MessageText(m), m.Signature) {
+		return hook.Message{}, p.Unsigned()
 	}
-	key := p.device.jwk
+	key := p.key.jwk
 	m.PublicKey = &key
 	return m, nil
 }
@@ -191,7 +206,7 @@ func PushText(device string, subscription, settings []byte) []byte {
 // after the bearer has expired. (It can end the device's subscription, which the device's page shows
 // and repairs. A signature that is sent again only brings back what the device once wanted.)
 func (p Principal) VouchPush(subscription, settings []byte, signature string) error {
-	if p.device == nil || !verify(p.device.pub, PushText(p.Approver.ID, subscription, settings), signature) {
+	if !p.isDevice() || !verify(p.key.pub, PushText(p.Approver.ID, subscription, settings), signature) {
 		return ErrSignature
 	}
 	return nil
@@ -199,18 +214,18 @@ func (p Principal) VouchPush(subscription, settings []byte, signature string) er
 
 func textDigest(text []byte) string { return signed.Digest(text) }
 
-// Vouch returns d as it may be recorded for p. If p is a device it must have signed d, else
+// Vouch returns d as it may be recorded for p. If p has a key it must have signed d, else
 // ErrSignature; its public key is added. A caller without a key cannot sign: its credential suffices,
 // and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
-	if p.device == nil {
+	if p.key == nil {
 		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt, d.Verification = "", nil, nil, "", "", nil
 		return d, nil
 	}
-	if !verify(p.device.pub, DecisionText(requestID, d), d.Signature) {
-		return hook.Decision{}, ErrSignature
+	if !verify(p.key.pub, DecisionText(requestID, d), d.Signature) {
+		return hook.Decision{}, p.Unsigned()
 	}
-	key := p.device.jwk
+	key := p.key.jwk
 	d.PublicKey, d.Stop, d.Verification = &key, nil, nil // who verifies adds that
 	return d, nil
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // apply takes a change of one key of the store into memory, see kvmirror.Config.
@@ -26,19 +28,28 @@ func (a *Auth) apply(key string, value []byte, rev uint64) (after func()) {
 }
 
 func (a *Auth) applyTokenLocked(key string, value []byte, rev uint64) {
-	var t Token
+	var t storedToken
 	h, ok := tokenDigest(key)
 	if !ok || json.Unmarshal(value, &t) != nil {
 		a.cfg.Logf("auth: %s is unreadable and ignored", key)
 		return
 	}
+	signs, err := t.bound()
 	e := a.tokens[h]
-	if e == nil {
-		a.tokens[h] = &tokenEntry{Token: t, entry: newEntry(key, rev)}
-	} else {
-		e.Token, e.rev = t, rev
+	switch {
+	case e != nil && (e.Role != t.Role || !sameKey(e.PublicKey, t.PublicKey)):
+		e.rev = rev // the next write puts it right
+		a.cfg.Logf("auth: another role or key of %s is in the store than it was made with, and is ignored; revoke that token, if nobody here did this", key)
+	case err != nil:
+		a.cfg.Logf("auth: %s is unreadable and ignored: %v", key, err)
+	case e == nil:
+		a.tokens[h] = &tokenEntry{storedToken: t, signs: signs, entry: newEntry(key, rev)}
+	default:
+		e.storedToken, e.rev = t, rev
 	}
 }
+
+func sameKey(x, y *hook.JWK) bool { return x == y || x != nil && y != nil && *x == *y }
 
 func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
 	var d storedDevice
@@ -140,7 +151,7 @@ func (a *Auth) withUsage(u usage) (value []byte, rev uint64, ok bool) {
 	var v any
 	if h, ok := tokenDigest(u.key); ok {
 		if e := a.tokens[h]; e != nil {
-			t := e.Token
+			t := e.storedToken
 			t.LastUsed = u.at.UTC()
 			v, rev = t, e.rev
 		}

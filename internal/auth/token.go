@@ -24,11 +24,48 @@ type Token struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero: never
 	// LastUsed is exact to a minute.
 	LastUsed time.Time `json:"lastUsed,omitzero"`
+	// Thumbprint names the key that the token is bound to, see Thumbprint; empty: the token alone decides.
+	Thumbprint string `json:"thumbprint,omitempty"`
 }
 
-// tokenEntry is a Token in memory; guarded by Auth.mu.
-type tokenEntry struct {
+// storedToken is a Token as it is kept.
+type storedToken struct {
 	Token
+	PublicKey *hook.JWK `json:"publicKey,omitempty"` // never changed
+}
+
+// roleBound is the role of a bound token as it is kept. A broker from before tokens had keys does not know it,
+// and so refuses the token, whose key it would not ask for and would lose as it writes lastUsed.
+const roleBound Role = "approve with key"
+
+// shown is the token as the API has it.
+func (t *storedToken) shown() Token {
+	s := t.Token
+	if t.PublicKey != nil {
+		s.Role, s.Thumbprint = RoleApprove, Thumbprint(*t.PublicKey)
+	}
+	return s
+}
+
+// bound returns the key that the token is bound to, nil if to none. A token that does not fit itself is an error.
+func (t *storedToken) bound() (*signingKey, error) {
+	switch {
+	case t.PublicKey == nil && t.Role != roleBound:
+		return nil, nil
+	case t.PublicKey == nil || t.Role != roleBound:
+		return nil, hook.BadField("publicKey", "a token is bound to a key or it is not")
+	}
+	pub, err := parseKey(*t.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	return &signingKey{jwk: *t.PublicKey, pub: pub}, nil
+}
+
+// tokenEntry is a token in memory; guarded by Auth.mu.
+type tokenEntry struct {
+	storedToken
+	signs *signingKey // nil: it is bound to none
 	entry
 }
 
@@ -49,8 +86,9 @@ func newEntry(key string, rev uint64) entry {
 
 func (e *tokenEntry) principal() Principal {
 	return Principal{
-		Role:      e.Role,
-		Approver:  hook.Approver{Kind: "token", ID: e.ID, Name: e.Name},
+		Role:      e.shown().Role,
+		Approver:  hook.Approver{Kind: hook.KindToken, ID: e.ID, Name: e.Name},
+		key:       e.signs,
 		ExpiresAt: e.ExpiresAt,
 		gone:      e.gone,
 	}
@@ -60,6 +98,24 @@ func (e *tokenEntry) principal() Principal {
 // which is kept nowhere. ttl 0 means it never expires. It is valid when CreateToken returns;
 // on other replicas a moment later.
 func (a *Auth) CreateToken(ctx context.Context, role Role, name string, ttl time.Duration) (string, Token, error) {
+	return a.createToken(ctx, storedToken{Token: Token{Role: role, Name: name}}, ttl)
+}
+
+// CreateBoundToken makes a token of role approve that is bound to a key: what it decides has to be signed with
+// that, as a device signs, and whoever has the token alone can only read. A token of role admin cannot be bound:
+// it could make itself another one that is not.
+func (a *Auth) CreateBoundToken(ctx context.Context, role Role, name string, ttl time.Duration, key hook.JWK) (string, Token, error) {
+	if role != RoleApprove {
+		return "", Token{}, hook.BadField("publicKey", "only a token of role approve is bound to a key: what the other roles may do is not signed")
+	}
+	if _, err := parseKey(key); err != nil {
+		return "", Token{}, err
+	}
+	return a.createToken(ctx, storedToken{Token: Token{Role: role, Name: name}, PublicKey: &key}, ttl)
+}
+
+func (a *Auth) createToken(ctx context.Context, t storedToken, ttl time.Duration) (string, Token, error) {
+	role, name := t.Role, t.Name
 	if _, err := ParseRole(string(role)); err != nil {
 		return "", Token{}, err
 	}
@@ -74,7 +130,10 @@ func (a *Auth) CreateToken(ctx context.Context, role Role, name string, ttl time
 	}
 	text := "assent_" + string(role) + "_" + secret(32)
 	h := sha256.Sum256([]byte(text))
-	t := Token{ID: hex.EncodeToString(h[:8]), Role: role, Name: name, CreatedAt: time.Now().UTC()}
+	t.ID, t.CreatedAt = hex.EncodeToString(h[:8]), time.Now().UTC()
+	if t.PublicKey != nil {
+		t.Role = roleBound
+	}
 	if ttl > 0 {
 		t.ExpiresAt = t.CreatedAt.Add(ttl)
 	}
@@ -88,7 +147,7 @@ func (a *Auth) CreateToken(ctx context.Context, role Role, name string, ttl time
 		return "", Token{}, fmt.Errorf("%w: store token: %w", ErrUnavailable, err)
 	}
 	a.kv.Offer(key, value, rev)
-	return text, t, nil
+	return text, t.shown(), nil
 }
 
 // Tokens lists the tokens, oldest first, expired ones included.
@@ -96,7 +155,7 @@ func (a *Auth) Tokens() []Token {
 	a.mu.Lock()
 	list := make([]Token, 0, len(a.tokens))
 	for _, e := range a.tokens {
-		list = append(list, e.Token)
+		list = append(list, e.shown())
 	}
 	a.mu.Unlock()
 	slices.SortFunc(list, func(x, y Token) int {

@@ -94,7 +94,7 @@ func (a *Auth) BeginVerification(deviceID string, site passkey.Site) (options []
 // ErrSignature, ErrVerification, ErrVerifies; *hook.FieldError: the challenge is not good any more.
 func (a *Auth) FinishVerification(ctx context.Context, p Principal, site passkey.Site, credential []byte, signature string) (Device, error) {
 	id := p.Approver.ID
-	if p.device == nil || !verify(p.device.pub, EnrolText(id, credential), signature) {
+	if !p.isDevice() || !verify(p.key.pub, EnrolText(id, credential), signature) {
 		return Device{}, ErrSignature
 	}
 	made, err := passkey.ReadRegistration(credential)
@@ -135,7 +135,7 @@ func (a *Auth) EndVerification(ctx context.Context, deviceID string) (Device, er
 // VouchUnenrol returns nil if p is a device that signed to have its credential forgotten, else
 // ErrSignature.
 func (p Principal) VouchUnenrol(credentialID, signature string) error {
-	if p.device == nil || !verify(p.device.pub, UnenrolText(p.Approver.ID, credentialID), signature) {
+	if !p.isDevice() || !verify(p.key.pub, UnenrolText(p.Approver.ID, credentialID), signature) {
 		return ErrSignature
 	}
 	return nil
@@ -148,7 +148,7 @@ func (p Principal) VouchUnenrol(credentialID, signature string) error {
 // ErrVerification, ErrNoVerification, ErrUnauthenticated: the device is gone, ErrUnavailable: its count
 // cannot be kept, and nobody is verified then.
 func (a *Auth) Verify(ctx context.Context, p Principal, originsOf func(name string) []string, text []byte, v hook.Verification, again bool) (*hook.Verification, error) {
-	if p.device == nil {
+	if !p.isDevice() {
 		return nil, ErrNoVerification
 	}
 	now := time.Now()

@@ -245,8 +245,10 @@ func mistakable(name string) bool {
 // KindRule is the Kind of a rule, KindOwner that of the owner's token: commands on the broker's
 // machine.
 const (
-	KindRule  = "rule"
-	KindOwner = "owner-cli"
+	KindRule   = "rule"
+	KindOwner  = "owner-cli"
+	KindDevice = "device"
+	KindToken  = "token"
 )
 
 // Who names the approver for a person: `phone`, `rule "go-test" in ~/.config/assent/rules.yaml`.

@@ -9,11 +9,12 @@ import (
 	"assent/internal/hook"
 )
 
-// newToken is POST /v1/tokens {role, name, ttl?}; ttl is a duration such as "720h". The answer
+// newToken is POST /v1/tokens {role, name, ttl?, publicKey?}; ttl is a duration such as "720h". The answer
 // is the only place where the secret stands.
 func (s *Server) newToken(w http.ResponseWriter, r *http.Request) {
 	var role, name, ttlText string
-	if !s.readObject(w, r, "NewToken", map[string]any{"role": &role, "name": &name, "ttl": &ttlText}, nil) {
+	var keyText hook.JSON
+	if !s.readObject(w, r, "NewToken", map[string]any{"role": &role, "name": &name, "ttl": &ttlText, "publicKey": &keyText}, nil) {
 		return
 	}
 	var ttl time.Duration
@@ -24,7 +25,14 @@ func (s *Server) newToken(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	secret, token, err := s.cfg.Auth.CreateToken(r.Context(), auth.Role(role), name, ttl)
+	var secret string
+	var token auth.Token
+	var err error
+	if len(keyText) > 0 {
+		secret, token, err = s.cfg.Auth.CreateBoundToken(r.Context(), auth.Role(role), name, ttl, publicKey(keyText))
+	} else {
+		secret, token, err = s.cfg.Auth.CreateToken(r.Context(), auth.Role(role), name, ttl)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -164,7 +164,7 @@ func (s *Server) readHalt(w http.ResponseWriter, r *http.Request, kind string) (
 	by := principal(r)
 	act, err := by.VouchHalt(act)
 	if err == nil && act.PublicKey != nil && basis == nil {
-		err = auth.ErrSignature // it holds for one state only
+		err = by.Unsigned() // it holds for one state only
 	}
 	if err != nil {
 		s.metrics.unsigned.Inc()

@@ -84,6 +84,7 @@ var statuses = []struct { // read-only
 	{auth.ErrOperator, http.StatusForbidden, "administrator"},
 	{auth.ErrNoAdministrator, http.StatusForbidden, "administrator"},
 	{auth.ErrSignature, http.StatusForbidden, ""},
+	{auth.ErrTokenSignature, http.StatusForbidden, ""},
 	{auth.ErrVerification, http.StatusForbidden, "verification"},
 	{auth.ErrNoVerification, http.StatusConflict, ""},
 	{auth.ErrVerifies, http.StatusConflict, ""},

@@ -1,5 +1,5 @@
-// Package devicekey keeps the key of a terminal that is paired as a device, in a file that is its owner's
-// alone: what it signs counts as what a paired browser signs.
+// Package devicekey keeps the key of a terminal that is paired as a device, or of a program whose token is bound
+// to it, in a file that is its owner's alone: what it signs counts as what a paired browser signs.
 package devicekey
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const maxFile = 4 << 10
 
-// Key is a device's key pair on P-256, and the id that the broker gave the device.
+// Key is a key pair on P-256, and the id that the broker gave the device; a token's key has none.
 type Key struct {
 	ID      string
 	private *ecdsa.PrivateKey
@@ -40,12 +40,24 @@ func New() (*Key, error) {
 
 // file is what stands in the file.
 type file struct {
-	DeviceID string `json:"deviceId"`
+	DeviceID string `json:"deviceId,omitempty"`
 	Key      []byte `json:"key"` // PKCS #8
 }
 
-// Load reads a key. The error is fs.ErrNotExist where there is none, and else says what to do.
+// Load reads the key of a device. The error is fs.ErrNotExist where there is none, and else says what to do.
 func Load(path string) (*Key, error) {
+	k, err := LoadAny(path)
+	if err == nil && k.ID == "" {
+		err = unusable(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// LoadAny is Load for a key that need not be a device's.
+func LoadAny(path string) (*Key, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -63,7 +75,7 @@ func Load(path string) (*Key, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	var in file
-	if len(text) > maxFile || json.Unmarshal(text, &in) != nil || in.DeviceID == "" {
+	if len(text) > maxFile || json.Unmarshal(text, &in) != nil {
 		return nil, unusable(path)
 	}
 	any, err := x509.ParsePKCS8PrivateKey(in.Key)
@@ -75,10 +87,10 @@ func Load(path string) (*Key, error) {
 }
 
 func unusable(path string) error {
-	return fmt.Errorf("%s holds no key; remove it, and make another: assent agent key", path)
+	return fmt.Errorf("%s holds no such key; remove it, and make another: assent agent key for a terminal, assent token key for a token", path)
 }
 
-// Save writes a key that has an id, to a file of its owner alone that was not there.
+// Save writes a key to a file of its owner alone that was not there.
 func (k *Key) Save(path string) error {
 	der, err := x509.MarshalPKCS8PrivateKey(k.private)
 	if err != nil {

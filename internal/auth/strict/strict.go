@@ -153,7 +153,7 @@ func byWhom(by *hook.Approver) string {
 	case by.Kind == hook.KindOwner:
 		return ": it was allowed with the owner's token"
 	case by.Kind == "token":
-		return ": it was allowed with a token"
+		return ": it was allowed with a token that is bound to no key"
 	}
 	return ""
 }

@@ -5132,7 +5132,7 @@ export interface Decision {
    */
   signedAt?: string;
   /**
-   * Of a paired device, which must sign: ECDSA P-256 with SHA-256, r and s, unpadded base64url. docs/protocol.md says over what. Whoever has no key sends none, and one that is sent is dropped.
+   * Of a paired device, or of a token that is bound to a key, which must sign: ECDSA P-256 with SHA-256, r and s, unpadded base64url. docs/protocol.md says over what. Whoever has no key sends none, and one that is sent is dropped.
    */
   signature?: string;
   publicKey?: JWK1;
