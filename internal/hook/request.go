@@ -146,7 +146,7 @@ type Decision struct {
 	// revision of the state: the device signed it once for all that waited.
 	Stop *uint64 `json:"stop,omitempty"`
 	// Rules, of a rule's answer, is the signature of the published rules that it comes from; nil where nobody signed
-	// those, or it comes from others. A caller's is dropped.
+	// those, or it comes from others.
 	Rules *RulesSignature `json:"rules,omitempty"`
 	// Verification proves that the person at the device was verified for what Signature covers; nil where
 	// nobody asked for that.

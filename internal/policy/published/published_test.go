@@ -37,7 +37,7 @@ func TestPublish(t *testing.T) {
 		}
 		heard := 0
 		b.Notify(func() { heard++ })
-		v, err := a.Publish(ctx, "one", boss, 0)
+		v, err := a.Publish(ctx, "one", nil, boss, 0)
 		if err != nil || v.Version != 1 || v.By != boss {
 			t.Fatalf("%+v, %v", v, err)
 		}
@@ -46,17 +46,17 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%+v, heard %d", src, heard)
 		}
 		kv.Delay(1) // b knows of version 1 only
-		if _, err := a.Publish(ctx, "two", boss, 1); err != nil {
+		if _, err := a.Publish(ctx, "two", nil, boss, 1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Publish(ctx, "another two", boss, 1); !errors.Is(err, published.ErrChanged) {
+		if _, err := b.Publish(ctx, "another two", nil, boss, 1); !errors.Is(err, published.ErrChanged) {
 			t.Errorf("over another: %v", err)
 		}
 		if got := b.Now(); got.Version != 2 || got.Text != "two" {
 			t.Errorf("%+v", got)
 		}
 		kv.Delay(0)
-		if _, err := b.Publish(ctx, "", boss, 2); err != nil {
+		if _, err := b.Publish(ctx, "", nil, boss, 2); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -72,16 +72,16 @@ func TestPublish(t *testing.T) {
 			t.Errorf("of the future: %v", err)
 		}
 		var bad *hook.FieldError
-		if _, err := a.Publish(ctx, strings.Repeat("x", published.MaxText+1), boss, 3); !errors.As(err, &bad) {
+		if _, err := a.Publish(ctx, strings.Repeat("x", published.MaxText+1), nil, boss, 3); !errors.As(err, &bad) {
 			t.Errorf("too large: %v", err)
 		}
 		kv.SetDown(errors.New("away"))
-		if _, err := a.Publish(ctx, "x", boss, 3); !errors.Is(err, published.ErrUnavailable) {
+		if _, err := a.Publish(ctx, "x", nil, boss, 3); !errors.Is(err, published.ErrUnavailable) {
 			t.Errorf("away: %v", err)
 		}
 		kv.SetDown(nil)
 		for n := range 60 {
-			if _, err := a.Publish(ctx, fmt.Sprint("text ", n), boss, 3+n); err != nil {
+			if _, err := a.Publish(ctx, fmt.Sprint("text ", n), nil, boss, 3+n); err != nil {
 				t.Fatal(err)
 			}
 		}
