@@ -96,6 +96,8 @@ type Config struct {
 	Require  string
 	Trust    []Trusted
 	Enforced bool
+	// TrustRules are the keys whose signed rules Verify evaluates.
+	TrustRules []TrustedRules
 	// Verify returns what is printed for what the broker sent, and nil and why where that must not be printed. It is
 	// required with Require: nil counts as a failure.
 	Verify func(Offer) (out []byte, why string)
@@ -193,7 +195,7 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	c.secret = newSecret()
 	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw, Signed: cfg.Require != ""}
 	if asks {
-		c.event.Contain = cfg.Contain
+		c.event.Contain, c.event.RulesKeys = cfg.Contain, cfg.rulesKeys()
 	}
 	if cfg.Asking != nil {
 		cfg.Asking(c.event.ID)

@@ -22,7 +22,7 @@ const maxConf = 64 << 10
 type settings struct {
 	from string // "flag --", "FILE: ", "environment ": said before a name in errors
 	socket, socketOwner, url, token, timeout,
-	onTimeout, onFailure, agent, event, transcript, contain, cacert, require, trust string
+	onTimeout, onFailure, agent, event, transcript, contain, cacert, require, trust, trustRules string
 }
 
 // field returns where the setting of a name is kept, nil if there is no such name.
@@ -56,13 +56,17 @@ func (s *settings) field(name string) *string {
 		return &s.require
 	case "trust":
 		return &s.trust
+	case "trust-rules":
+		return &s.trustRules
 	}
 	return nil
 }
 
 // filesOnly are settings that no flag may say: a token on the command line would stand in every process list, and
 // what is required is not for who writes the command to choose.
-func filesOnly(name string) bool { return name == "token" || name == "require" || name == "trust" }
+func filesOnly(name string) bool {
+	return name == "token" || name == "require" || name == "trust" || name == "trust-rules"
+}
 
 // SystemConf is the file of the machine's administrator. It counts only while nobody but root can write it.
 const SystemConf = "/etc/assent/hook.conf"
@@ -325,12 +329,12 @@ func readFile(name string, owner *uint32) (*settings, error) {
 		to := s.field(strings.TrimSpace(key))
 		if !ok || to == nil {
 			if fault == nil {
-				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript, contain, cacert, require, trust = value")
+				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript, contain, cacert, require, trust, trust-rules = value")
 			}
 			continue
 		}
-		if value = strings.TrimSpace(value); to == &s.trust && s.trust != "" {
-			value = s.trust + "\n" + value // one key a line
+		if value = strings.TrimSpace(value); (to == &s.trust || to == &s.trustRules) && *to != "" {
+			value = *to + "\n" + value // one key a line
 		}
 		s.set(to, value)
 	}

@@ -17,6 +17,16 @@ type Trusted struct {
 	Independent bool
 }
 
+// TrustedRules is a key by whose signature rules are evaluated by the hook itself.
+type TrustedRules struct {
+	Thumbprint string // as of Trusted
+	// Since is when rules were signed at the earliest that count; zero: any time.
+	Since time.Time
+}
+
+// MaxTrustedRules is how many such keys there may be: they travel with each request.
+const MaxTrustedRules = 16
+
 // Offer is what a broker sent, and the request as the hook itself knows it.
 type Offer struct {
 	ID              string // of the request, chosen here
@@ -25,6 +35,8 @@ type Offer struct {
 	Began, Deadline time.Time
 	Body            []byte // of the broker: believed in nothing
 	Trust           []Trusted
+	TrustRules      []TrustedRules
+	Origin          hook.Origin // as the hook found it out
 }
 
 // Thumbprints are those of the trusted keys.
@@ -42,7 +54,7 @@ func (c *Config) requires(s *settings) error {
 	if s.require == "" {
 		return nil
 	}
-	c.Require, c.Trust = hook.RequireSigned, nil // also where another word was meant
+	c.Require, c.Trust, c.TrustRules = hook.RequireSigned, nil, nil // also where another word was meant
 	if s.require != hook.RequireSigned {
 		return errors.New(s.from + "require " + quote(s.require) + ": want signed")
 	}
@@ -53,13 +65,60 @@ func (c *Config) requires(s *settings) error {
 		}
 		c.Trust = append(c.Trust, t)
 	}
+	for line := range strings.Lines(s.trustRules) {
+		t, err := readTrustedRules(line)
+		if err == nil && len(c.TrustRules) == MaxTrustedRules {
+			err = errors.New("there are more than 16 keys")
+		}
+		if err != nil {
+			c.TrustRules = nil
+			return errors.New(s.from + "trust-rules " + quote(strings.TrimSpace(line)) + ": " + err.Error())
+		}
+		c.TrustRules = append(c.TrustRules, t)
+	}
 	return nil
+}
+
+// rulesKeys is Config.TrustRules as a request carries them.
+func (c *Config) rulesKeys() string {
+	var all []string
+	for _, t := range c.TrustRules {
+		all = append(all, t.Thumbprint)
+	}
+	return strings.Join(all, " ")
 }
 
 // CheckTrust says what is wrong with the value of a trust line, such as "device:UOAy… independent".
 func CheckTrust(value string) error {
 	_, err := readTrusted(value)
 	return err
+}
+
+// CheckTrustRules says what is wrong with the value of a trust-rules line, such as "device:UOAy… since 2026-11-28T06:00:00Z".
+func CheckTrustRules(value string) error {
+	_, err := readTrustedRules(value)
+	return err
+}
+
+var errTrustRules = errors.New("want a key as assent rules key prints it, such as device:UOAy…, and perhaps since and a time such as 2026-11-28T06:00:00Z: rules that were signed before it do not count")
+
+// readTrustedRules reads THUMBPRINT [since TIME].
+func readTrustedRules(line string) (TrustedRules, error) {
+	words := strings.Fields(line)
+	if len(words) != 1 && (len(words) != 3 || words[1] != "since") {
+		return TrustedRules{}, errTrustRules
+	}
+	t, err := readTrusted(words[0])
+	if err != nil {
+		return TrustedRules{}, errTrustRules
+	}
+	r := TrustedRules{Thumbprint: t.Thumbprint}
+	if len(words) == 3 {
+		if r.Since, err = time.Parse(time.RFC3339, words[2]); err != nil {
+			return TrustedRules{}, errTrustRules
+		}
+	}
+	return r, nil
 }
 
 var errTrust = errors.New("want a key as assent device list prints it, such as device:UOAy…, and perhaps broker or independent: where the code comes from that signs with it")
@@ -105,7 +164,7 @@ func (c *Config) unverifiable() error {
 
 // verified is what is printed for an answer where signatures are required.
 func (c *client) verified(ctx context.Context, body []byte) []byte {
-	out, why := c.cfg.Verify(Offer{ID: c.event.ID, Event: c.cfg.Event, Raw: c.event.Raw, Began: c.event.Time, Deadline: c.deadline, Body: body, Trust: c.cfg.Trust})
+	out, why := c.cfg.Verify(Offer{ID: c.event.ID, Event: c.cfg.Event, Raw: c.event.Raw, Began: c.event.Time, Deadline: c.deadline, Body: body, Trust: c.cfg.Trust, TrustRules: c.cfg.TrustRules, Origin: c.event.Origin})
 	if why != "" {
 		c.cfg.Warn("the answer is not printed, so the agent's own prompt decides: " + why)
 		c.reportRefusal(ctx, why)

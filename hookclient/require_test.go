@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRequire: what the administrator requires, and whom he trusts, nothing else weakens: no flag, no variable, not
@@ -66,7 +67,22 @@ func TestRequire(t *testing.T) {
 			t.Errorf("%s: %+v", bad, c)
 		}
 	}
-	for _, flag := range []string{"--require", "--trust", "--token"} {
+	write(user, "trust-rules = "+a+"\n")
+	write(admin, "require = signed\ntrust-rules = device:"+b+" since 2026-11-28T06:00:00Z\ntrust-rules = "+a+"\n")
+	if c := read(); c.Fault != nil || len(c.TrustRules) != 2 || c.TrustRules[0] != (TrustedRules{b, time.Date(2026, 11, 28, 6, 0, 0, 0, time.UTC)}) || c.rulesKeys() != b+" "+a {
+		t.Errorf("whose rules count: %+v", c)
+	}
+	write(admin, "require = signed\n")
+	if c := read(); c.Fault != nil || c.TrustRules != nil {
+		t.Errorf("the user added a key for rules: %+v", c)
+	}
+	for _, bad := range []string{"x", a + " since", a + " since yesterday", a + " until 2026-11-28T06:00:00Z", a + " independent", "\n" + strings.Repeat("trust-rules = "+a+"\n", 17)} {
+		write(admin, "require = signed\ntrust-rules = "+bad+"\n")
+		if c := read(); c.Fault == nil || c.TrustRules != nil {
+			t.Errorf("trust-rules = %s: %+v", bad, c)
+		}
+	}
+	for _, flag := range []string{"--require", "--trust", "--trust-rules", "--token"} {
 		if _, err := readConfig([]string{flag, "x"}, env, admin, uint32(os.Getuid())); err == nil {
 			t.Errorf("%s is a flag", flag)
 		}

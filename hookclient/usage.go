@@ -17,8 +17,8 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
 
 What no flag says is read from /etc/assent/hook.conf, then from $XDG_CONFIG_HOME/assent/hook.conf (lines
 like "timeout = 590s"; also "token = ...", which assent join writes, "contain = ABI PATH", which assent
-install writes, and "require = signed" with "trust = device:KEY", which assent-hook-strict and assent hook
-heed), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
+install writes, and "require = signed" with "trust = device:KEY" and "trust-rules = device:KEY", which
+assent-hook-strict and assent hook heed), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
 
 // Usage is the help text of the command called name.
 func Usage(name string) string {
@@ -45,8 +45,9 @@ const StrictName = "assent-hook-strict"
 
 // StrictUsage is its help text.
 const StrictUsage = StrictName + ` hands one hook event of Claude Code to the assent broker, and prints an
-allow only if a device that hook.conf trusts signed that very request and answer. Anything else that
-allows is left to the agent's own prompt, and standard error says why. Denials pass.
+allow only if a device that hook.conf trusts signed that very request and answer, or if rules that a key of
+a trust-rules line signed allow it, which it evaluates itself. Anything else that allows is left to the
+agent's own prompt, and standard error says why. Denials pass.
 
 usage: ` + StrictName + ` [flags]
        ` + StrictName + ` --version
@@ -59,6 +60,7 @@ An https URL needs "assent hook", which checks the same.
 Example, in /etc/assent/hook.conf:
   require = signed
   trust = device:UOAyR2kxQm3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8 independent
+  trust-rules = device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a since 2026-11-28T06:00:00Z
 
 Example, in the settings of Claude Code; assent install --strict writes it:
   {"hooks": {"PermissionRequest": [{"hooks": [

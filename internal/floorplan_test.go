@@ -134,13 +134,13 @@ var plan = []struct {
 
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
-	{"internal/audit", "internal/agent/claude/describe internal/api internal/auth internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
+	{"internal/audit", "internal/agent/claude/describe internal/api internal/auth internal/auth/signed internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
 
 	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 	{"internal/auth/signed", "internal/hook internal/text/digest", "a signature is checked without knowing whose device it is, and by programs that are no broker"},
-	{"internal/auth/strict", "internal/agent/claude internal/auth/signed internal/hook internal/text/show internal/text/strictjson", "it believes no broker, and so knows none"},
+	{"internal/auth/strict", "hookclient internal/agent/claude internal/auth/signed internal/hook internal/policy internal/setup/programs internal/text/show internal/text/strictjson", "it believes no broker, and so knows none but what the hook client hands on"},
 
 	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
@@ -218,6 +218,7 @@ var plan = []struct {
 		internal/api
 		internal/auth
 		internal/auth/passkey
+		internal/auth/signed
 		internal/feed
 		internal/fleet
 		internal/halt

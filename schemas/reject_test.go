@@ -81,6 +81,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Suggestions":         {{`{"suggestions":null}`, ""}, {`{"suggestions":[{}]}`, "/suggestions/0"}, {`{"examined":-1}`, "/examined"}},
 	"Saved":               {{`{"kind":"favour"}`, "/kind"}, {`{"state":"tired"}`, "/state"}, {`{"count":0}`, "/count"}, {`{"tests":"x"}`, ""}, {`{"by":null}`, ""}},
 	"PublishRules":        {{`{"text":null}`, ""}, {`{"after":-1}`, "/after"}, {`{"version":1}`, ""}},
+	"RulesSignature":      {{`{"sha256":"x"}`, "/sha256"}, {`{"signedAt":"soon"}`, "/signedAt"}, {`{"publicKey":null}`, ""}, {`{"note":"x"}`, ""}},
 	"PublishedRules":      {{`{"version":-1}`, "/version"}, {`{"brokers":null}`, ""}, {`{"brokers":[{"follows":"mine"}]}`, "/brokers/0/follows"}, {`{"at":"soon"}`, "/at"}},
 	"RenameDevice":        {{`{"name":""}`, "/name"}, {`{"name":null}`, ""}},
 	"Verification":        {{`{"credential":""}`, "/credential"}, {`{"signature":null}`, ""}, {`{"clientData":"a b"}`, "/clientData"}},

@@ -1,12 +1,11 @@
 // Assent-hook-strict is what Claude Code runs on every hook event of a machine whose administrator wants
-// signatures: assent-hook, but it prints an allow only if a trusted device signed that. It is a program of its own
-// because checking signatures doubles its size.
+// signatures: assent-hook, but it prints an allow only if a trusted device signed that, or signed rules allow it. It is a program of
+// its own because checking signatures doubles its size.
 package main
 
 import (
 	"errors"
 	"os"
-	"time"
 
 	"assent/hookclient"
 	"assent/internal/auth/strict"
@@ -42,11 +41,6 @@ func main() {
 	}
 	// Who has this program run wants signatures. Where no file says whose, nobody's will do.
 	cfg.Require = hook.RequireSigned
-	cfg.Warn, cfg.Version, cfg.Verify = warn, built, verify
+	cfg.Warn, cfg.Version, cfg.Verify = warn, built, strict.Verify(&cfg, os.Getenv)
 	hookclient.Run(cfg, os.Stdin, os.Stdout)
-}
-
-func verify(o hookclient.Offer) (out []byte, why string) {
-	asked := strict.Asked{ID: o.ID, Event: o.Event, Raw: o.Raw, Began: o.Began, Deadline: o.Deadline}
-	return strict.Print(asked, o.Body, o.Thumbprints(), time.Now())
 }

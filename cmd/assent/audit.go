@@ -198,7 +198,11 @@ func auditLine(r *audit.Row, sentence string) string {
 		who = show.Line(api.ApproverName(&hook.Approver{Kind: r.ByKind, ID: r.ByID, Name: r.ByName}))
 	}
 	line := r.Settled.Local().Format("2006-01-02 15:04:05") + "  " + show.Line(string(r.Outcome)) + " by " + who
-	if r.Signature != audit.Unsigned {
+	switch r.Signature {
+	case audit.Unsigned:
+	case audit.Rules:
+		line += ", of rules signed with device:" + r.Key
+	default:
 		line += ", signature " + string(r.Signature)
 	}
 	if r.Edited {

@@ -224,8 +224,8 @@ checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
 }
 
 func (a *app) printVerified(rep *audit.Report) {
-	fmt.Fprintf(a.out, "Tree %s, leaves verified: %d, entries of the record: %d, decisions: %d, of them signed by a device: %d\n", show.Line(rep.Origin),
-		rep.Leaves, rep.Entries, rep.Decisions, rep.Signed)
+	fmt.Fprintf(a.out, "Tree %s, leaves verified: %d, entries of the record: %d, decisions: %d, of them signed by a device: %d, by signed rules: %d\n", show.Line(rep.Origin),
+		rep.Leaves, rep.Entries, rep.Decisions, rep.Signed, rep.SignedRules)
 	if rep.From > 0 {
 		fmt.Fprintf(a.out, "It begins at leaf %d: what stands before is not in it.\n", rep.From)
 	}

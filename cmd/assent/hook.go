@@ -49,9 +49,7 @@ Its flags are those of assent-hook:
 			}
 			cfg.Dial = dialTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots})
 			cfg.Version = version()
-			cfg.Verify = func(o hookclient.Offer) ([]byte, string) {
-				return strict.Print(strict.Asked{ID: o.ID, Event: o.Event, Raw: o.Raw, Began: o.Began, Deadline: o.Deadline}, o.Body, o.Thumbprints(), time.Now())
-			}
+			cfg.Verify = strict.Verify(&cfg, os.Getenv)
 			cfg.Warn = func(line string) { cmd.PrintErrln("assent hook:", line) }
 			hookclient.Run(cfg, os.Stdin, os.Stdout)
 			return nil

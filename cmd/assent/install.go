@@ -26,6 +26,7 @@ type installFlags struct {
 	managedOnly   bool
 	strict        bool     // with scope managed: hooks print only what a trusted key signed
 	trust         []string // values of trust lines
+	trustRules    []string // values of trust-rules lines
 	socket, url   string
 	socketOwner   string
 	unanswered    string // "", "deny" or "abstain"
@@ -44,6 +45,7 @@ func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
 	fl.BoolVar(&f.managedOnly, "managed-only", false, "with --scope managed: no hooks run on this machine but managed ones")
 	fl.StringArrayVar(&f.trust, "trust", nil, "with --strict: whose signature lets an allow through, device:KEY as assent device list prints it, perhaps with broker or independent behind it; more than one, one by one (default: whom the file names)")
+	fl.StringArrayVar(&f.trustRules, "trust-rules", nil, "with --strict: whose signed rules hooks evaluate, device:KEY as assent rules key prints it, perhaps with since and a time behind it; more than one, one by one (default: whom the file names)")
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if that is not the user who runs the hooks")
@@ -87,7 +89,7 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
 --default-mode change that; without them it stays as it is.
 
 --strict is for a machine whose administrator trusts devices and not the broker: an allow that no key of
---trust signed is not printed, and no hooks run but these. It wants root; docs/managed.md says what it is worth.
+--trust signed is not printed, unless rules that a key of --trust-rules signed give it, and no hooks run but these. It wants root; docs/managed.md says what it is worth.
 
 AGENT names another agent: codex, opencode, kilo, copilot, qwen, droid. Codex runs hooks only once you have
 trusted them; the command says how. What each agent can do is in docs/agents.md.

@@ -47,7 +47,7 @@ func (a *app) checkAll(f installFlags, args []string) error {
 		return usagef("--print shows one file; name an agent in the place of --all")
 	case f.unanswered != "" && f.unanswered != string(hook.Deny) && f.unanswered != string(hook.Abstain):
 		return usagef("--on-failure %s: want deny or abstain", f.unanswered)
-	case f.strict || len(f.trust) > 0:
+	case f.strict || len(f.trust)+len(f.trustRules) > 0:
 		return usagef("--strict is for Claude Code; leave out --all")
 	case f.ci:
 		return usagef("--ci is for Claude Code; leave out --all")

@@ -27,7 +27,7 @@ func (f *installFlags) named(args []string) error {
 	if f.agent == installer.Claude {
 		return f.strictly()
 	}
-	for flag, given := range map[string]bool{"--ci": f.ci, "--ask": f.ask != "" && (!installer.TakesAsk(f.agent) || f.ask != defaultAsk), "--default-mode": f.defaultMode != "", "--claude-version": f.claudeVersion != "", "--scope": f.scope != string(install.User), "--strict": f.strict || len(f.trust) > 0} {
+	for flag, given := range map[string]bool{"--ci": f.ci, "--ask": f.ask != "" && (!installer.TakesAsk(f.agent) || f.ask != defaultAsk), "--default-mode": f.defaultMode != "", "--claude-version": f.claudeVersion != "", "--scope": f.scope != string(install.User), "--strict": f.strict || len(f.trust)+len(f.trustRules) > 0} {
 		if given {
 			return usagef("%s is for Claude Code", flag)
 		}

@@ -16,8 +16,8 @@ import (
 // strictly fills in what --strict stands for.
 func (f *installFlags) strictly() error {
 	if !f.strict {
-		if len(f.trust) > 0 {
-			return usagef("--trust goes with --strict")
+		if len(f.trust) > 0 || len(f.trustRules) > 0 {
+			return usagef("--trust and --trust-rules go with --strict")
 		}
 		return nil
 	}
@@ -29,6 +29,14 @@ func (f *installFlags) strictly() error {
 		if err := hookclient.CheckTrust(key); err != nil {
 			return usagef("--trust %s: %w", key, err)
 		}
+	}
+	for _, key := range f.trustRules {
+		if err := hookclient.CheckTrustRules(key); err != nil {
+			return usagef("--trust-rules %s: %w", key, err)
+		}
+	}
+	if len(f.trustRules) > hookclient.MaxTrustedRules {
+		return usagef("--trust-rules names %d keys, and %d can be trusted", len(f.trustRules), hookclient.MaxTrustedRules)
 	}
 	return nil
 }
@@ -65,7 +73,7 @@ func (a *app) planConf(ctx context.Context, f installFlags, strict bool) (c conf
 		return c, fmt.Errorf("the administrator's settings: %w; nothing was changed", err)
 	}
 	if strict {
-		c.after, err = hookconf.Strict(c.before, f.trust)
+		c.after, err = hookconf.Strict(c.before, f.trust, f.trustRules)
 	} else {
 		c.after = hookconf.NotStrict(c.before)
 	}

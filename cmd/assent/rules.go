@@ -29,7 +29,7 @@ the repository around the current directory. With --rules FILE it takes only tha
 		Args: cobra.ArbitraryArgs,
 		RunE: helpOrUnknown,
 	}
-	c.AddCommand(a.rulesCheckCmd(), a.rulesTestCmd(), a.rulesExplainCmd(), a.rulesReplayCmd(), a.rulesSuggestCmd(), a.rulesImportCmd(), a.rulesEvalCmd(), a.rulesPublishCmd(), a.rulesStatusCmd())
+	c.AddCommand(a.rulesCheckCmd(), a.rulesTestCmd(), a.rulesExplainCmd(), a.rulesReplayCmd(), a.rulesSuggestCmd(), a.rulesImportCmd(), a.rulesEvalCmd(), a.rulesKeyCmd(), a.rulesSignCmd(), a.rulesPublishCmd(), a.rulesStatusCmd())
 	return c
 }
 

@@ -43,17 +43,20 @@ func following(f files.Follows) hook.RulesFollowing {
 func (a *app) rulesPublishCmd() *cobra.Command {
 	var after int
 	var none bool
+	signatureFrom := ""
 	c := &cobra.Command{
 		Use:   "publish FILE",
 		Short: "Put a file of rules in force for all brokers",
 		Long: `Make FILE the next version of the rules that are in force for all brokers of a cluster. It is checked
 first, with the tests in it, here and by the broker. A broker that has a file of its own keeps to
-that; assent rules status says which one does. Each answer by rule names the version.
+that; assent rules status says which one does. Each answer by rule names the version. The signature in FILE.sig,
+which assent rules sign makes, goes along; without one, hooks that want signatures take no allow from it.
 
 It takes the owner's token, or a token of role admin. With --after the version has to be the one after
 that, so that nobody publishes over another unseen.`,
 		Example: `  assent rules publish team.yaml
   assent rules publish team.yaml --after 7
+  assent rules publish team.yaml --signed /media/usb/team.yaml.sig
   assent rules publish --none
   assent rules status`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -64,6 +67,7 @@ that, so that nobody publishes over another unseen.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := ""
+			var signature *hook.RulesSignature
 			if !none {
 				if _, _, err := a.loadedRules(args[0], ""); err != nil {
 					return err
@@ -73,6 +77,9 @@ that, so that nobody publishes over another unseen.`,
 					return err
 				}
 				text = string(data)
+				if signature, err = a.signatureOf(text, args[0], signatureFrom); err != nil {
+					return err
+				}
 			}
 			b, err := a.broker()
 			if err != nil {
@@ -86,7 +93,7 @@ that, so that nobody publishes over another unseen.`,
 				after = now.Version
 			}
 			var made api.PublishedRules
-			if err := b.call(cmd.Context(), "PUT", "/v1/published-rules", api.PublishRules{Text: text, After: after}, &made); err != nil {
+			if err := b.call(cmd.Context(), "PUT", "/v1/published-rules", api.PublishRules{Text: text, After: after, Signed: signature}, &made); err != nil {
 				return err
 			}
 			if a.json {
@@ -97,11 +104,15 @@ that, so that nobody publishes over another unseen.`,
 				return nil
 			}
 			fmt.Fprintf(a.out, "Version %d is published. Where it is in force: %s rules status\n", made.Version, typed())
+			if made.Signed != nil {
+				fmt.Fprintln(a.out, signedWords(made.Text, made.Signed))
+			}
 			return nil
 		},
 	}
 	c.Flags().IntVar(&after, "after", 0, "the version that this one follows")
 	c.Flags().BoolVar(&none, "none", false, "publish no rules any more")
+	c.Flags().StringVar(&signatureFrom, "signed", "", "where the signature is, - for standard input (default: FILE.sig, if that is there)")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
@@ -133,6 +144,9 @@ ones, or a file of its own, which counts instead. With --version it prints the t
 				return a.printJSON(p)
 			case version > 0:
 				fmt.Fprint(a.out, readable(p.Text))
+				if words := signedWords(p.Text, p.Signed); words != "" {
+					fmt.Fprintln(a.err, words) // apart from the text, which may go into a file
+				}
 				return nil
 			}
 			a.printPublished(&p)
@@ -152,6 +166,7 @@ func (a *app) printPublished(p *api.PublishedRules) {
 		fmt.Fprintf(a.out, "No rules are published any more (version %d, by %s, %s).\n", p.Version, show.Line(p.By.Who()), p.At.Local().Format("2006-01-02 15:04"))
 	default:
 		fmt.Fprintf(a.out, "Version %d is published (by %s, %s).\n", p.Version, show.Line(p.By.Who()), p.At.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintln(a.out, signedWords(p.Text, p.Signed))
 	}
 	rows := [][]string{{"HOST", "BROKER", "FOLLOWS"}}
 	for _, f := range p.Brokers {

@@ -63,13 +63,6 @@ commands sign what they decide.`,
 	return c
 }
 
-func oneFile(_ *cobra.Command, args []string) error {
-	if len(args) != 1 || args[0] == "" {
-		return usagef("want one FILE for the key")
-	}
-	return nil
-}
-
 // publicKeyOf reads what --key names: a JWK, a file with one, or a file of assent token key.
 func publicKeyOf(text string) (*hook.JWK, error) {
 	var k hook.JWK

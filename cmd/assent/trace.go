@@ -12,6 +12,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/audit"
+	"assent/internal/auth"
 	"assent/internal/hook"
 	"assent/internal/policy/contained"
 	"assent/internal/terminal"
@@ -178,7 +179,14 @@ func signatureWords(r *api.Record) (words string, ok bool) {
 			code = ", code " + show.Line(string(r.By.CodeOrigin))
 		}
 	}
+	of := kind + name
+	if r.Decision != nil && r.Decision.Rules != nil {
+		of = "the key of the rules"
+	}
 	switch signature {
+	case audit.Rules:
+		s := r.Decision.Rules
+		words = "  of rules " + show.Short(s.SHA256, 12) + " signed with device:" + auth.Thumbprint(s.PublicKey) + ", " + show.Line(s.SignedAt) + ", signature verified"
 	case audit.Good:
 		words = "  signed by " + kind + name + code + ", signature verified"
 	case audit.Confirmed:
@@ -186,9 +194,13 @@ func signatureWords(r *api.Record) (words string, ok bool) {
 	case audit.NoKey:
 		words = "  not verified: recorded without a key, by an earlier version"
 	case audit.Bad:
-		words = "  SIGNATURE DOES NOT FIT: not what " + kind + name + " signed"
+		words = "  SIGNATURE DOES NOT FIT: not what " + of + " signed"
 	case audit.Unverified:
 		words = "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this"
+	case audit.Unsigned:
+		if r.Decision != nil && r.By != nil && r.By.Kind == hook.KindRule {
+			words = "  of rules that nobody signed"
+		}
 	}
 	return words, signature.Fits()
 }

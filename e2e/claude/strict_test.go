@@ -20,7 +20,8 @@ import (
 )
 
 // TestClaudeStrict: the real client under assent install --strict, and a broker that was stolen: it records what it is told, and gives out
-// allows of its own. What the phone signed runs; every other allow ends at the client's own prompt, and the record says so.
+// allows of its own. What the phone signed runs, and what signed rules allow; every other allow ends at the client's own prompt, and the
+// record says so.
 func TestClaudeStrict(t *testing.T) {
 	t.Parallel()
 	a := rig.NewAgent(t)
@@ -62,8 +63,14 @@ func TestClaudeStrict(t *testing.T) {
 	go func() { _ = srv.Serve(l) }()
 	t.Cleanup(func() { _ = srv.Close() })
 
+	keyFile := filepath.Join(a.Config.Dir, "rules-key.json")
+	rulesKey := strings.TrimSpace(a.Command("rules", "key", keyFile))
+	// The hook wants HOME to be what the system says.
+	if err := os.WriteFile(filepath.Join(etc.Dir, "passwd"), []byte("root:x:0:0:root:"+a.Config.Home()+":/bin/sh\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	cmd := etc.Command(etc.Programs()+"/assent", "install", "--strict", "--claude-version", "2.1.329", "--socket", socket, "--socket-owner", "root",
-		"--trust", "device:"+phone.Thumbprint()+" independent", "--yes")
+		"--trust", "device:"+phone.Thumbprint()+" independent", "--trust-rules", rulesKey, "--yes")
 	cmd.Env = []string{"HOME=" + a.Config.Home(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "ASSENT_STATE_DIR=" + filepath.Join(a.Config.Dir, "root-state")}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("install: %v\n%s", err, out)
@@ -158,6 +165,23 @@ func TestClaudeStrict(t *testing.T) {
 		a.Answer(term, "Yes") // the client's own prompt is there, and decides
 	}
 	idle()
+	// What signed rules allow runs without a person.
+	lie.Store(nil)
+	waited := a.Settled()[0].ID
+	rules := filepath.Join(a.Config.Dir, "team.yaml")
+	if err := os.WriteFile(rules, []byte("version: 1\nallow: ['Bash(touch byrule.txt)']\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.Command("rules", "sign", rules, "--key", keyFile)
+	a.Command("rules", "publish", rules)
+	a.Prompt(term, touch("byrule.txt"))
+	idle()
+	if !a.Exists("byrule.txt") {
+		t.Error("what signed rules allow did not run")
+	}
+	if said := a.Command("trace", a.Settled()[0].ID); !strings.Contains(said, "signed with "+rulesKey) || strings.Contains(said, "refused") {
+		t.Errorf("of what the rules allowed the trace says\n%s", said)
+	}
 	if a.Exists("own-hook-ran") {
 		t.Error("a hook of the user's ran")
 	}
@@ -172,7 +196,7 @@ func TestClaudeStrict(t *testing.T) {
 	if said := a.Command("trace", r.ID); !strings.Contains(said, "confirmed") || strings.Contains(said, "refused") {
 		t.Errorf("of what ran the trace says\n%s", said)
 	}
-	if said := a.Command("trace", a.Settled()[0].ID); !strings.Contains(said, "refused") || !strings.Contains(said, "the agent's own prompt decides: it is not signed: a rule allowed it") {
+	if said := a.Command("trace", waited); !strings.Contains(said, "refused") || !strings.Contains(said, "the agent's own prompt decides: it is not signed: a rule allowed it") {
 		t.Errorf("of the last the trace says\n%s", said)
 	}
 }

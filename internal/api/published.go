@@ -13,4 +13,6 @@ type PublishedRules struct {
 type PublishRules struct {
 	Text  string `json:"text"`
 	After int    `json:"after"`
+	// Signed is a signature of Text, nil where nobody signs it.
+	Signed *hook.RulesSignature `json:"signed,omitempty"`
 }

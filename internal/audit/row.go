@@ -31,7 +31,7 @@ type Row struct {
 	Edited      bool         `json:"edited,omitempty"`
 	Contained   bool         `json:"contained,omitempty"`
 	// Who decided, empty where nobody did: the kind, the id (of a rule, its own; of a device, a token's), the name,
-	// and the thumbprint of the key that signed (RFC 7638).
+	// and the thumbprint of the key that signed (RFC 7638): the decision, or the rules that decided.
 	ByKind string `json:"byKind,omitempty"`
 	ByID   string `json:"byId,omitempty"`
 	ByName string `json:"byName,omitempty"`
@@ -67,6 +67,8 @@ func RowOf(q *api.Request, records []api.Record) Row {
 		case rec.Decision != nil || rec.HandBack != nil:
 			r.Signature = Verify(rec)
 			switch {
+			case r.Signature == Rules:
+				r.Key = auth.Thumbprint(rec.Decision.Rules.PublicKey)
 			case rec.Decision != nil && rec.Decision.PublicKey != nil:
 				r.Key = auth.Thumbprint(*rec.Decision.PublicKey)
 			case rec.HandBack != nil && rec.HandBack.PublicKey != nil:

@@ -4,9 +4,11 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"sync/atomic"
 
 	"assent/internal/api"
 	"assent/internal/auth"
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 )
 
@@ -15,7 +17,8 @@ type Signature string
 
 // The values of a Signature.
 const (
-	Unsigned   Signature = ""           // nobody's key signs that: a rule, the owner, a token that is bound to none
+	Unsigned   Signature = ""           // nobody's key signs that: a rule that nobody signed, the owner, a token that is bound to none
+	Rules      Signature = "rules"      // a rule decided, of rules whose signature fits the key beside it
 	NoKey      Signature = "no key"     // a device's, recorded without its key by an earlier version: not verified
 	Good       Signature = "good"       // it fits the step and the key beside it
 	Confirmed  Signature = "confirmed"  // good, and so is the proof that the device's owner was verified for it
@@ -29,6 +32,9 @@ func (s Signature) Fits() bool { return s != Bad && s != Unverified }
 // Verify verifies the signature of one step with the key that the record holds.
 func Verify(r *api.Record) Signature {
 	d, back := r.Decision, r.HandBack
+	if d != nil && d.Rules != nil {
+		return rules(r.By, d.Rules)
+	}
 	if d == nil && back == nil || r.By == nil || r.By.Kind != hook.KindDevice && r.By.Kind != hook.KindToken {
 		return Unsigned
 	}
@@ -44,12 +50,12 @@ func Verify(r *api.Record) Signature {
 	if d.PublicKey == nil && r.By.Kind == hook.KindDevice {
 		return NoKey
 	}
-	var signed api.Signed
+	var sent api.Signed
 	if r.Signed != nil {
-		signed = *r.Signed
+		sent = *r.Signed
 	}
 	exact := *d
-	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(signed.UpdatedInput), hook.JSON(signed.UpdatedPermissions)
+	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(sent.UpdatedInput), hook.JSON(sent.UpdatedPermissions)
 	switch {
 	case !auth.VerifyDecision(r.RequestID, exact) || !sameJSON(exact.UpdatedInput, d.UpdatedInput) || !sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions):
 		return Bad
@@ -74,4 +80,23 @@ func sameJSON(x, y hook.JSON) bool {
 	a, errA := json.Marshal(x)
 	b, errB := json.Marshal(y)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// lastRules are the signed rules that were verified last: one file answers many requests.
+var lastRules atomic.Pointer[hook.RulesSignature]
+
+// rules verifies the signature of the rules that decided. Only a rule has some.
+func rules(by *hook.Approver, s *hook.RulesSignature) Signature {
+	if by == nil || by.Kind != hook.KindRule {
+		return Bad
+	}
+	if last := lastRules.Load(); last != nil && *last == *s {
+		return Rules
+	}
+	if !signed.VerifyRules(s) {
+		return Bad
+	}
+	good := *s
+	lastRules.Store(&good)
+	return Rules
 }

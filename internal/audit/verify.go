@@ -43,11 +43,12 @@ type Report struct {
 	Time        time.Time `json:"time"`   // of it
 	Leaves      int64     `json:"leaves"` // that were verified
 	Entries     int64     `json:"entries"`
-	Decisions   int64     `json:"decisions"` // and hand-backs
-	Signed      int64     `json:"signed"`    // of them, with a signature that fits
-	Forgotten   int64     `json:"forgotten"` // entries that were removed on purpose
-	Aged        int64     `json:"aged"`      // and those that were too old for the record
-	Gone        int64     `json:"gone"`      // and those that were gone before the tree came to them
+	Decisions   int64     `json:"decisions"`   // and hand-backs
+	Signed      int64     `json:"signed"`      // of them, by a device or a token, with a signature that fits
+	SignedRules int64     `json:"signedRules"` // and by a rule, of rules with a signature that fits
+	Forgotten   int64     `json:"forgotten"`   // entries that were removed on purpose
+	Aged        int64     `json:"aged"`        // and those that were too old for the record
+	Gone        int64     `json:"gone"`        // and those that were gone before the tree came to them
 	Checkpoints int64     `json:"checkpoints"`
 	Findings    []Finding `json:"findings"`
 	More        int64     `json:"more,omitempty"` // findings beyond those that are named
@@ -364,7 +365,14 @@ func (v *verifier) signature(l *line) {
 			return
 		}
 	case Bad, Unverified:
-		v.findIn(l.n, &l.leaf, "the signature of "+signer(rec)+" does not fit the decision", doApprover)
+		what := "the signature of " + signer(rec) + " does not fit the decision"
+		if rec.Decision != nil && rec.Decision.Rules != nil {
+			what = "the signature of the rules that decided does not fit"
+		}
+		v.findIn(l.n, &l.leaf, what, doApprover)
+		return
+	case Rules:
+		v.rep.SignedRules++
 		return
 	case Good, Confirmed:
 		v.rep.Signed++

@@ -51,6 +51,7 @@ func (e *Event) eachHeader(h headerVisitor) {
 	h.flag(HeaderSpooled, &e.Spooled)
 	h.number(HeaderContain, &e.Contain)
 	h.word(HeaderRequire, RequireSigned, &e.Signed)
+	h.text(HeaderRulesKeys, &e.RulesKeys)
 }
 
 // headerVisitor writes fields into headers, or headers into fields.

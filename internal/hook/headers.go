@@ -66,6 +66,8 @@ const (
 	HeaderVersion = "Assent-Version"
 	// HeaderRequire says what the hook wants of an answer, see Event.Signed: RequireSigned.
 	HeaderRequire = "Assent-Require"
+	// HeaderRulesKeys says whose signed rules the hook evaluates by itself, see Event.RulesKeys.
+	HeaderRulesKeys = "Assent-Rules-Keys"
 	// HeaderRefused says, on the route that ends in RefusedRoute, why the hook did not print an allow. It does not
 	// travel on.
 	HeaderRefused = "Assent-Refused"

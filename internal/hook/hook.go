@@ -46,6 +46,9 @@ type Event struct {
 	// Signed says that the hook prints an allow only if a key that it trusts signed that. It wants decisions as they
 	// were signed, and prints nothing else.
 	Signed bool
+	// RulesKeys are, of such a hook, the thumbprints of the keys whose signed rules it evaluates by itself, with spaces
+	// between them. Only what those allow by rule is worth sending.
+	RulesKeys string
 	// Source is how a PermissionRequest came, see Request.Source. It does not travel on the stream.
 	Source string
 	// Origin is where the hook ran.

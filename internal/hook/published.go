@@ -10,6 +10,21 @@ type RulesVersion struct {
 	Text string    `json:"text"`
 	By   Approver  `json:"by,omitzero"`
 	At   time.Time `json:"at,omitzero"`
+	// Signed is who answers for Text beside By, whom the broker names; nil: nobody does.
+	Signed *RulesSignature `json:"signed,omitempty"`
+}
+
+// RulesSignature says that the holder of a key wants a file of rules to be in force.
+type RulesSignature struct {
+	// SHA256 is the digest of the file, lower-case hex.
+	SHA256 string `json:"sha256"`
+	// SignedAt is when it was signed, by the clock of who signed, and Until when it counts no more; empty: always.
+	// Both are RFC 3339.
+	SignedAt string `json:"signedAt"`
+	Until    string `json:"until,omitempty"`
+	// Signature is ECDSA P-256 over all of that, see package signed, and PublicKey what it is verified with.
+	Signature string `json:"signature"`
+	PublicKey JWK    `json:"publicKey"`
 }
 
 // What a broker follows.

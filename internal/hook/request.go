@@ -76,6 +76,8 @@ type Request struct {
 	Contain bool `json:"-"`
 	// Signed says that its hook prints only what a trusted key signed, see Event.Signed. It is not kept.
 	Signed bool `json:"-"`
+	// RulesKeys are the keys whose rules it evaluates by itself, see Event.RulesKeys. It is not kept.
+	RulesKeys string `json:"-"`
 	// Submitter is who brought it, see Event.Submitter; empty in records of versions that did not
 	// keep it.
 	Submitter string `json:"submitter,omitempty"`
@@ -143,6 +145,9 @@ type Decision struct {
 	// Stop, of a denial, says that Signature is that of a stop of everything (HaltStop), taken on this
 	// revision of the state: the device signed it once for all that waited.
 	Stop *uint64 `json:"stop,omitempty"`
+	// Rules, of a rule's answer, is the signature of the published rules that it comes from; nil where nobody signed
+	// those, or it comes from others.
+	Rules *RulesSignature `json:"rules,omitempty"`
 	// Verification proves that the person at the device was verified for what Signature covers; nil where
 	// nobody asked for that.
 	Verification *Verification `json:"verification,omitempty"`

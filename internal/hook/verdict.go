@@ -50,6 +50,8 @@ type Verdict struct {
 	UpdatedInput JSON `json:"-"`
 	// Message is the rule's, for the agent, with a denial. The decision keeps it.
 	Message string `json:"-"`
+	// Signed is the signature of the published rules that it comes from, nil where there is none. The decision keeps it.
+	Signed *RulesSignature `json:"-"`
 	// Timeout is how long the request may wait by the rule, 0 for no bound of its own, and
 	// OnTimeout what it is answered then. The request's deadline keeps them.
 	Timeout   time.Duration `json:"-"`

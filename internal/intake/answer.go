@@ -32,7 +32,11 @@ func (in *Intake) answer(req *hook.Request, id string, a broker.Answer) Answer {
 	expired := a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny) // each of two duplicates by its own setting
 	switch {
 	case decides && req.Signed:
-		body, err = signed.NewAnswer(id, *a.Decision, a.By).Encode()
+		answer := signed.NewAnswer(id, *a.Decision, a.By)
+		if a.By != nil && a.By.Kind == hook.KindRule && a.Decision.Behavior == hook.BehaviorAllow {
+			answer.RulesText, answer.Rules = in.cfg.Signed.now()
+		}
+		body, err = answer.Encode()
 	case expired && req.Signed:
 		body, err = signed.NewAnswer(id, hook.Decision{Behavior: hook.BehaviorDeny, Message: hook.TimeoutWords(in.waited(req, id))}, nil).Encode()
 	case decides:

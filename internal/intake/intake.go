@@ -52,6 +52,8 @@ type Config struct {
 	// Rules says what the rules in force make of a request with this input. It must not block. nil
 	// means that there are no rules.
 	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
+	// Signed are the rules that somebody signed, for hooks that evaluate them by themselves.
+	Signed SignedRules
 	// Redeem says whether what approvers saved under these ids may allow the request, and counts
 	// that, once for a request. false means that it no longer may, and that the rules in force
 	// reflect that. nil redeems nothing.

@@ -38,29 +38,30 @@ func (in *Intake) verdict(req *hook.Request) hook.Verdict {
 	switch v.Action {
 	case hook.ActionDeny, hook.ActionAsk:
 	case hook.ActionAllow:
-		if why := refusesAllow(&v, req); why != "" {
+		if why := in.refusesAllow(&v, req); why != "" {
 			v.Action, v.Reason = hook.ActionAsk, why
 		}
 	default:
 		v.Action = hook.ActionAsk
 	}
+	v.Signed = in.cfg.Signed.of(v.File)
 	return v
 }
 
 // refusesAllow says why no rule may allow req; empty if v may.
-func refusesAllow(v *hook.Verdict, req *hook.Request) string {
+func (in *Intake) refusesAllow(v *hook.Verdict, req *hook.Request) string {
 	err := agents.Check(ruleDecision(v, req), req)
 	switch {
 	case req.Uninspectable != "":
 		return "two readers could take this request for two things"
-	case req.Signed:
-		return "its hook takes a yes from a device that it trusts, and from no rule"
 	case v.Rule == "":
 		return "no rule allows it by name"
 	case v.Contain != "" && len(v.UpdatedInput) == 0:
 		return "it must run contained, and cannot"
 	case err != nil:
 		return "the agent takes no plain yes here"
+	case req.Signed:
+		return in.cfg.Signed.refuse(v, req)
 	}
 	return ""
 }
@@ -68,11 +69,11 @@ func refusesAllow(v *hook.Verdict, req *hook.Request) string {
 // ruleDecision is a deciding verdict as an answer to req.
 func ruleDecision(v *hook.Verdict, req *hook.Request) hook.Decision {
 	if v.Action == hook.ActionAllow {
-		return hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: req.InputSHA256, UpdatedInput: v.UpdatedInput, Contain: v.Contain}
+		return hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: req.InputSHA256, UpdatedInput: v.UpdatedInput, Contain: v.Contain, Rules: v.Signed}
 	}
 	words := v.Message
 	if words == "" { // they reach the model, which must not take them for a person's
 		words = "Denied by the rule " + v.By().ID + " of assent, without asking a person."
 	}
-	return hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: req.InputSHA256, Message: words}
+	return hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: req.InputSHA256, Message: words, Rules: v.Signed}
 }

@@ -42,6 +42,7 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		Source:         e.Source,
 		NoDedup:        call.ambiguous || e.Signed, // what is signed is signed for one request
 		Signed:         e.Signed,
+		RulesKeys:      e.RulesKeys,
 		Submitter:      e.Submitter,
 		Machine:        a.Machine,
 		Contain:        e.Contain >= hook.MinContain && e.Source == "" && agents.Rewrites(e.Agent),

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -223,8 +222,8 @@ var templateNames = strings.Fields(`if else end range with and or not eq ne lt l
 	autocolor color pluck tablerow tablerender timeago timefmt hyperlink break continue`)
 
 var (
-	templateAction = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
-	templateToken  = regexp.MustCompile("^(\"[^\"\\\\\n]*(\\\\[nt\"][^\"\\\\\n]*)*\"|`[^`]*`|[$]?[.]?[A-Za-z_][A-Za-z0-9_]*|[$.]|[0-9]+|[()|,]|:?=|-| )")
+	templateAction = lazily(`(?s)\{\{.*?\}\}`)
+	templateToken  = lazily("^(\"[^\"\\\\\n]*(\\\\[nt\"][^\"\\\\\n]*)*\"|`[^`]*`|[$]?[.]?[A-Za-z_][A-Za-z0-9_]*|[$.]|[0-9]+|[()|,]|:?=|-| )")
 )
 
 // harmlessTemplate says whether a template of Go prints nothing but the data it is given.
@@ -254,10 +253,10 @@ func harmlessTemplate(s string) bool {
 
 var (
 	// No pipe, no > but >=, no @.
-	awkText    = regexp.MustCompile(`^(?s:([^|>@\\]|\|\||>=|\\[^\n|>@])*)\z`)
-	awkPattern = regexp.MustCompile(`^(?s:([^@\\]|\\[^\n@])*)\z`)
-	awkCall    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*\(`)
-	awkFunc    = regexp.MustCompile(`(func|function)[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
+	awkText    = lazily(`^(?s:([^|>@\\]|\|\||>=|\\[^\n|>@])*)\z`)
+	awkPattern = lazily(`^(?s:([^@\\]|\\[^\n@])*)\z`)
+	awkCall    = lazily(`[A-Za-z_][A-Za-z0-9_]*\(`)
+	awkFunc    = lazily(`(func|function)[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
 )
 
 var awkNames = strings.Fields(`length substr index split sub gsub gensub match sprintf printf print tolower toupper int sqrt exp log sin cos atan2 rand srand

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -56,8 +55,8 @@ func writesOneDash(program string) bool {
 }
 
 var (
-	shortFlag = regexp.MustCompile(`^-[!-,.-<>-~]$`)
-	longFlag  = regexp.MustCompile(`^--?[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	shortFlag = lazily(`^-[!-,.-<>-~]$`)
+	longFlag  = lazily(`^--?[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 )
 
 // newFlagSet compiles the entries of a list for the given programs.

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -114,7 +113,7 @@ func mayLead(s string) bool {
 }
 
 // span is a brace expansion such as {1..5}.
-var span = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+var span = lazily(`\{[^{},/]*\.\.[^{},/]*\}`)
 
 // saysNothing says whether a word of a search names no file: the pattern, or what is left out.
 func saysNothing(i int, words []shell.Word, role func(int, shell.Word) wordRole) bool {

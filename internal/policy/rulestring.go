@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // toolName is the name of a tool, or a pattern for one.
-var toolName = regexp.MustCompile(`^[A-Za-z_*][A-Za-z0-9_.*-]*$`)
+var toolName = lazily(`^[A-Za-z_*][A-Za-z0-9_.*-]*$`)
 
 // readRuleString compiles a permission rule of Claude Code's settings: Tool, Tool(specifier) or
 // mcp__server__tool. guard: the rule denies or asks, and is read as wide as it can be meant.
@@ -228,7 +227,7 @@ func bashString(spec string, guard bool) (*match, error) {
 // one to a rule that denies or asks.
 const homeMark = "/@home@"
 
-var fromHome = regexp.MustCompile(`(^|[ =:"])(?:"\$(?:HOME|\{HOME\})"|\$(?:HOME|\{HOME\})|~)($|[ /*"])`)
+var fromHome = lazily(`(^|[ =:"])(?:"\$(?:HOME|\{HOME\})"|\$(?:HOME|\{HOME\})|~)($|[ /*"])`)
 
 // wantFlags takes a flag of a rule that denies or asks out of the words: it is meant in any place
 // and order, and -rf is -r and -f.
@@ -258,7 +257,7 @@ func (m *commandMatch) wantFlags(w, program string) bool {
 	return true
 }
 
-var cluster = regexp.MustCompile(`^-[A-Za-z]+$`)
+var cluster = lazily(`^-[A-Za-z]+$`)
 
 // stringWords splits the text of a rule into the words that a command would have. It is not
 // plain when it is more than one simple command.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -81,7 +80,7 @@ func (e *scope) mayPlant(git *shell.Unit) bool {
 }
 
 // printsLines are the scripts of sed that only print some lines.
-var printsLines = regexp.MustCompile(`^[0-9$]+(,[0-9$]+)?p$`)
+var printsLines = lazily(`^[0-9$]+(,[0-9$]+)?p$`)
 
 func mayBeFlag(w shell.Word) bool { return w.MaybeFlag || strings.HasPrefix(w.Prefix, "-") }
 

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ const anyPath = "is:path"
 func shapeNames() []string { return slices.Sorted(maps.Keys(namedShapes)) }
 
 // gitSubstitution is the output of a git command that prints the names of commits only.
-var gitSubstitution = regexp.MustCompile(`\$\(git (merge-base|rev-parse|rev-list|describe|symbolic-ref)( [A-Za-z0-9][A-Za-z0-9_./~^@-]*| --(short|verify|abbrev-ref|tags|abbrev=[0-9]+|always|max-count=[0-9]+|max-parents=0|all|fork-point))+\)`)
+var gitSubstitution = lazily(`\$\(git (merge-base|rev-parse|rev-list|describe|symbolic-ref)( [A-Za-z0-9][A-Za-z0-9_./~^@-]*| --(short|verify|abbrev-ref|tags|abbrev=[0-9]+|always|max-count=[0-9]+|max-parents=0|all|fork-point))+\)`)
 
 // fromGit says whether the word stands for a commit: $(git merge-base main HEAD), perhaps with more around it.
 func fromGit(w shell.Word) bool {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -39,9 +38,9 @@ func makeOpens(w shell.Word) bool {
 }
 
 var (
-	placeName   = regexp.MustCompile(`(?i)(dir|directory|prefix|root|path|paths|dest|out|output|file|files|home|target|build|src|source|pkg|package|packages|tests?|log)$`)
-	optionsName = regexp.MustCompile(`(?i)(flags?|opts?|options|args?)$`)
-	programFlag = regexp.MustCompile(`(^|\s)-+(\w*wrapper|\w*plugin|B|specs|toolexec|exec|vettool|overlay|modfile|fuse-ld|ld-path|ldflags|gcflags|W[lap],|X|load|eval|E|C|f\b|o\b|require|import|r\b)`)
+	placeName   = lazily(`(?i)(dir|directory|prefix|root|path|paths|dest|out|output|file|files|home|target|build|src|source|pkg|package|packages|tests?|log)$`)
+	optionsName = lazily(`(?i)(flags?|opts?|options|args?)$`)
+	programFlag = lazily(`(^|\s)-+(\w*wrapper|\w*plugin|B|specs|toolexec|exec|vettool|overlay|modfile|fuse-ld|ld-path|ldflags|gcflags|W[lap],|X|load|eval|E|C|f\b|o\b|require|import|r\b)`)
 )
 
 // diffOutside finds a file outside the project that git diff compares: two names of which one is no

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -121,12 +120,12 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 }
 
 var (
-	curlCluster = regexp.MustCompile(`^-[^-HdwAXmeruyYzo]*[HdwAXeruz]@`)
-	hostLike    = regexp.MustCompile(`^[^/]*[.:][^/]*/`)
-	jqReads     = regexp.MustCompile(`(^|[^.\w"])(env|input_filename|import|include|get_search_list)\b|\$ENV|\$__prog`)
-	sqliteRuns  = regexp.MustCompile(`(?is)(^|\n)\s*\.|\b(edit|writefile|readfile|load_extension|attach|vacuum|zipfile|fsdir|fts3_tokenizer|pragma|install|load|copy|export|import|read_\w+|sniff_csv|glob|system|getenv)\b|_directory`)
-	psqlRuns    = regexp.MustCompile(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension)\b|service=|passfile|sslkey|sslcert|hostaddr`)
-	mysqlRuns   = regexp.MustCompile(`(?is)\\|\b(system|source|outfile|dumpfile|load_file|load|tee|notee|pager|nopager|edit|delimiter|plugin|function|sys_exec|sys_eval|infile)\b`)
+	curlCluster = lazily(`^-[^-HdwAXmeruyYzo]*[HdwAXeruz]@`)
+	hostLike    = lazily(`^[^/]*[.:][^/]*/`)
+	jqReads     = lazily(`(^|[^.\w"])(env|input_filename|import|include|get_search_list)\b|\$ENV|\$__prog`)
+	sqliteRuns  = lazily(`(?is)(^|\n)\s*\.|\b(edit|writefile|readfile|load_extension|attach|vacuum|zipfile|fsdir|fts3_tokenizer|pragma|install|load|copy|export|import|read_\w+|sniff_csv|glob|system|getenv)\b|_directory`)
+	psqlRuns    = lazily(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension)\b|service=|passfile|sslkey|sslcert|hostaddr`)
+	mysqlRuns   = lazily(`(?is)\\|\b(system|source|outfile|dumpfile|load_file|load|tee|notee|pager|nopager|edit|delimiter|plugin|function|sys_exec|sys_eval|infile)\b`)
 )
 
 // harmlessGlobal knows the flags of git that may stand in front of its subcommand.

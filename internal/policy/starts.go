@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -145,7 +144,7 @@ func inlineCode(u *shell.Unit) bool {
 }
 
 // startsOthers finds in code what could start a program, or hide that it does.
-var startsOthers = regexp.MustCompile("(?i)system|exec|spawn|popen|fork|subprocess|process|command|child|shell|eval|compile|getattr|__|importlib|\\bos\\b|open3|\\bpty\\b|socket|ctypes|dlopen|\\brequire\\b|\\bimport\\s*\\(|\\brun\\b|passthru|pcntl|qx|%x|`|\\bload\\w*\\b|chr\\b|decode|Start-|Invoke|\\biex\\b|&\\s|Runtime|\\bopen\\b|\\bsend\\b|\\bmethod\\b|\\bdo\\s+[\"']|Deno|Bun\\b|ffi")
+var startsOthers = lazily("(?i)system|exec|spawn|popen|fork|subprocess|process|command|child|shell|eval|compile|getattr|__|importlib|\\bos\\b|open3|\\bpty\\b|socket|ctypes|dlopen|\\brequire\\b|\\bimport\\s*\\(|\\brun\\b|passthru|pcntl|qx|%x|`|\\bload\\w*\\b|chr\\b|decode|Start-|Invoke|\\biex\\b|&\\s|Runtime|\\bopen\\b|\\bsend\\b|\\bmethod\\b|\\bdo\\s+[\"']|Deno|Bun\\b|ffi")
 
 // unseen returns a rule that denies commands and may be meant by code that the command hands to an
 // interpreter.

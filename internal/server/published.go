@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/internal/api"
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 )
 
@@ -36,12 +38,13 @@ func (s *Server) getPublished(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, api.PublishedRules{RulesVersion: v, Brokers: listOf(s.cfg.Published.Brokers())})
 }
 
-// publishRules is PUT /v1/published-rules {text, after}: the next version. A device, whose bearer may be
+// publishRules is PUT /v1/published-rules {text, after, signed}: the next version. A device, whose bearer may be
 // stolen, cannot.
 func (s *Server) publishRules(w http.ResponseWriter, r *http.Request) {
 	var text string
 	var after int64
-	if !s.readObject(w, r, "PublishRules", map[string]any{"text": &text, "after": &after}, nil) {
+	var given hook.JSON
+	if !s.readObject(w, r, "PublishRules", map[string]any{"text": &text, "after": &after, "signed": &given}, nil) {
 		return
 	}
 	by := principal(r).Approver
@@ -68,7 +71,19 @@ func (s *Server) publishRules(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	v, err := s.cfg.Published.Publish(r.Context(), text, by, int(min(after, math.MaxInt32)))
+	var signature *hook.RulesSignature
+	if len(given) > 0 {
+		signature = &hook.RulesSignature{}
+		err := json.Unmarshal(given, signature)
+		if err == nil {
+			err = signed.RulesFit(text, signature)
+		}
+		if err != nil {
+			writeProblem(w, badMembers(hook.BadField("signed", err.Error())))
+			return
+		}
+	}
+	v, err := s.cfg.Published.Publish(r.Context(), text, signature, by, int(min(after, math.MaxInt32)))
 	if err != nil {
 		s.fail(w, r, err)
 		return

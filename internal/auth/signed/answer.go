@@ -23,6 +23,9 @@ type Answer struct {
 	Signature          string         `json:"signature,omitempty"`
 	PublicKey          *hook.JWK      `json:"publicKey,omitempty"`
 	By                 *hook.Approver `json:"by,omitempty"` // nobody vouches for it
+	// Rules and RulesText are, of an allow by rule, the signed rules that are in force, for who evaluates them.
+	Rules     *hook.RulesSignature `json:"rules,omitempty"`
+	RulesText string               `json:"rulesText,omitempty"`
 }
 
 // NewAnswer is a decision about the request of this id, as it was recorded.

@@ -1,5 +1,6 @@
 // Package strict decides whether a hook may print an allow: only what a trusted key signed, over the very
-// input on the hook's own standard input, for this very request. What the broker says is evidence to be
+// input on the hook's own standard input, for this very request; or what rules allow that a key signed which is
+// trusted for rules, evaluated here over that input. What the broker says is evidence to be
 // checked, and nothing of it is printed: the answer is rebuilt from the fields that were signed.
 //
 // So whoever holds the broker can deny, and can say nothing, but cannot allow.
@@ -31,12 +32,19 @@ type Asked struct {
 	Raw   []byte
 	// Began and Deadline are when the hook began to wait, and when it stops.
 	Began, Deadline time.Time
+	Origin          hook.Origin // where the hook runs
 }
 
-// Print returns what the hook prints for what the broker sent: an allow that was signed by the key of one of the
-// trusted thumbprints, or a denial, signed or not. Otherwise it is nil, and why says why: the agent's own prompt
+// Trust is whom an allow is taken from.
+type Trust struct {
+	Devices []string // the thumbprints of keys
+	Rules   Rules
+}
+
+// Print returns what the hook prints for what the broker sent: an allow that was signed by the key of a trusted device, or
+// that signed rules give, or a denial, signed or not. Otherwise it is nil, and why says why: the agent's own prompt
 // then decides.
-func Print(asked Asked, body []byte, trusted []string, now time.Time) (out []byte, why string) {
+func Print(asked Asked, body []byte, trust Trust, now time.Time) (out []byte, why string) {
 	a, err := signed.ReadAnswer(body)
 	if err != nil {
 		return nil, err.Error()
@@ -49,14 +57,25 @@ func Print(asked Asked, body []byte, trusted []string, now time.Time) (out []byt
 		return nil, "only a request for permission is answered"
 	}
 	d := a.Decision()
-	if d.Behavior == hook.BehaviorAllow {
-		if why := refused(asked, &p, d, a.By, trusted, now); why != "" {
+	req := &hook.Request{
+		ID: asked.ID, Agent: Agent, CWD: p.CWD, ToolName: p.ToolName, ToolInput: p.ToolInput, InputSHA256: p.InputSHA256, Suggestions: p.Suggestions,
+	}
+	switch {
+	case d.Behavior != hook.BehaviorAllow:
+	case d.Signature == "" && a.Rules != nil:
+		d = hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: p.InputSHA256} // whatever else the broker put in
+		if err := (claude.Agent{}).Check(d, req); err != nil {
+			return nil, "the agent takes no plain yes here, so no rule can allow it"
+		}
+		if why := byRules(asked, &p, &a, &trust.Rules, now); why != "" {
+			return nil, why
+		}
+	default:
+		if why := refused(asked, &p, d, a.By, trust.Devices, now); why != "" {
 			return nil, why
 		}
 	}
-	out, err = claude.Agent{}.Encode(d, &hook.Request{
-		ID: asked.ID, Agent: Agent, CWD: p.CWD, ToolName: p.ToolName, ToolInput: p.ToolInput, InputSHA256: p.InputSHA256, Suggestions: p.Suggestions,
-	})
+	out, err = claude.Agent{}.Encode(d, req)
 	if err != nil {
 		return nil, "the agent takes no such answer: " + show.Line(err.Error())
 	}

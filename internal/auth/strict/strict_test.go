@@ -80,7 +80,7 @@ func TestPrints(t *testing.T) {
 		"edited": {edited, yes + `,"updatedInput":{"command":"ls -l"},"updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}}}`},
 		"denial": {signed.Answer{Behavior: hook.BehaviorDeny, Message: "not on a Friday"}, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"not on a Friday"}}}`},
 	} {
-		out, why := Print(asked(payload), encode(t, c.answer), []string{"x", thumb}, now)
+		out, why := Print(asked(payload), encode(t, c.answer), Trust{Devices: []string{"x", thumb}}, now)
 		if string(out) != c.want || why != "" {
 			t.Errorf("%s: %s, %q", name, out, why)
 		}
@@ -134,17 +134,17 @@ func TestRefuses(t *testing.T) {
 		"another event":            {strings.Replace(payload, "PermissionRequest", "PreToolUse", 1), encode(t, good), "only a request"},
 		"words":                    {payload, encode(t, allow(t, k, id, payload, func(d *hook.Decision) { d.Message = "x" })), "no words"},
 	} {
-		out, why := Print(asked(c.raw), c.body, []string{thumb}, now)
+		out, why := Print(asked(c.raw), c.body, Trust{Devices: []string{thumb}}, now)
 		if out != nil || !strings.Contains(why, c.why) {
 			t.Errorf("%s: %s, %q, want %q", name, out, why, c.why)
 		}
 	}
-	if out, why := Print(asked(payload), encode(t, good), nil, now); out != nil || why == "" {
+	if out, why := Print(asked(payload), encode(t, good), Trust{}, now); out != nil || why == "" {
 		t.Errorf("trusting nobody: %s", out)
 	}
 	late := asked(payload)
 	late.Deadline = now
-	if out, _ := Print(late, encode(t, good), []string{thumb}, now); out != nil {
+	if out, _ := Print(late, encode(t, good), Trust{Devices: []string{thumb}}, now); out != nil {
 		t.Errorf("after the deadline: %s", out)
 	}
 }
@@ -156,7 +156,7 @@ func FuzzPrint(f *testing.F) {
 	f.Add([]byte(`{"behavior":"allow","Behavior":"deny"}`))
 	f.Add([]byte(fmt.Sprintf(`{"behavior":"deny","message":%q}`, `"}},"decision":{"behavior":"allow"`)))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		out, _ := Print(asked(payload), body, []string{thumb}, now)
+		out, _ := Print(asked(payload), body, Trust{Devices: []string{thumb}}, now)
 		if out == nil {
 			return
 		}

@@ -52,7 +52,7 @@ func Call(req *hook.Request, input hook.JSON, home string) policy.Call {
 	return policy.Call{
 		Agent: req.Agent, Tool: req.ToolName, Input: json.RawMessage(input),
 		Cwd: req.CWD, Project: project, Home: home,
-		Repo: repoName(req.Repo.Remote), Branch: req.Repo.Branch, Mode: req.PermissionMode,
+		Repo: policy.RepoName(req.Repo.Remote), Branch: req.Repo.Branch, Mode: req.PermissionMode,
 		SessionID: req.SessionID, AgentLabel: req.AgentLabel,
 		Time: req.CreatedAt, Uninspectable: req.Uninspectable != "",
 	}

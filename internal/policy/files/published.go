@@ -1,6 +1,8 @@
 package files
 
 import (
+	"fmt"
+
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -75,4 +77,32 @@ func (b *Book) Check(name, rules string) []hook.RuleProblem {
 		list = []hook.RuleProblem{{File: name, Message: clip(err.Error())}}
 	}
 	return limited(list)
+}
+
+// Alone says why these rules, and no others, do not allow a request, as its hook would find that evaluates them by itself;
+// nil if they do.
+func (b *Book) Alone(req *hook.Request, rules string) error {
+	leave, err := b.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	b.mu.Lock()
+	set := b.alone.set
+	if b.alone.text != rules {
+		set = nil
+	}
+	b.mu.Unlock()
+	if set == nil {
+		if set, err = policy.LoadAlone([]byte(rules), b.options()); err != nil {
+			return fmt.Errorf("its hook cannot evaluate the signed rules: %w", err)
+		}
+		b.mu.Lock()
+		b.alone.text, b.alone.set = rules, set
+		b.mu.Unlock()
+	}
+	call := b.call(req, req.ToolInput)
+	// What the hook sees on its own machine may be hidden from here, and then it is for the hook to say.
+	call.Elsewhere = false
+	return set.Alone(call)
 }

@@ -72,6 +72,10 @@ type Book struct {
 	matches map[ruleKey]*matchCount // of the rules in set, and of repositories'
 	follows Follows                 // what stands in the place of the person's file
 	savedIn map[string]string       // where the rules of Config.Saved stand, by id
+	alone   struct {                // the rules that Alone was asked about last
+		text string
+		set  *policy.Set
+	}
 }
 
 // ruleKey names a rule.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/policy"
 )
 
 const (
@@ -439,8 +440,8 @@ func TestRepoName(t *testing.T) {
 		{"https://github.com", ""}, {"git@github.com:../x", ""}, {"https://github.com/a%2fb", ""}, {"https://github.com/acme/*", ""}, {"../app", ""},
 	} {
 		t.Run(row.in, func(t *testing.T) {
-			if got := repoName(row.in); got != row.want {
-				t.Errorf("repoName(%q) = %q, want %q", row.in, got, row.want)
+			if got := policy.RepoName(row.in); got != row.want {
+				t.Errorf("RepoName(%q) = %q, want %q", row.in, got, row.want)
 			}
 		})
 	}

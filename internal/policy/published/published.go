@@ -164,9 +164,24 @@ func (s *Store) Source() (source policy.Source, ok bool) {
 	return policy.Source{Name: Name(v.Version), Layer: policy.User, Data: []byte(v.Text)}, true
 }
 
-// Publish makes text the next version after the version after. Whether it is right is for the caller
-// to check. ErrChanged, ErrUnavailable; *hook.FieldError.
-func (s *Store) Publish(ctx context.Context, text string, by hook.Approver, after int) (Version, error) {
+// Signed is what is published and who signed it; nil where nobody did.
+func (s *Store) Signed() (text string, signature *hook.RulesSignature) {
+	v := s.Now()
+	return v.Text, v.Signed
+}
+
+// SignedOf is the signature of what is published, if a rule in this file comes from there: the version itself, or a pack, which
+// it may use.
+func (s *Store) SignedOf(file string) *hook.RulesSignature {
+	if v := s.Now(); v.Text != "" && (file == Name(v.Version) || strings.HasPrefix(file, "builtin/")) {
+		return v.Signed
+	}
+	return nil
+}
+
+// Publish makes text the next version after the version after, with a signature or nil. Whether both are right is for the
+// caller to check. ErrChanged, ErrUnavailable; *hook.FieldError.
+func (s *Store) Publish(ctx context.Context, text string, signature *hook.RulesSignature, by hook.Approver, after int) (Version, error) {
 	if len(text) > MaxText {
 		return Version{}, hook.BadField("text", fmt.Sprintf("want at most %d bytes", MaxText))
 	}
@@ -176,7 +191,7 @@ func (s *Store) Publish(ctx context.Context, text string, by hook.Approver, afte
 	if now.Version != after {
 		return Version{}, ErrChanged
 	}
-	v := Version{Version: after + 1, Text: text, By: by, At: s.cfg.Now().UTC()}
+	v := Version{Version: after + 1, Text: text, By: by, At: s.cfg.Now().UTC(), Signed: signature}
 	value, err := json.Marshal(v)
 	if err != nil {
 		return Version{}, fmt.Errorf("encode rules: %w", err)

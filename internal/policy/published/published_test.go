@@ -37,7 +37,7 @@ func TestPublish(t *testing.T) {
 		}
 		heard := 0
 		b.Notify(func() { heard++ })
-		v, err := a.Publish(ctx, "one", boss, 0)
+		v, err := a.Publish(ctx, "one", nil, boss, 0)
 		if err != nil || v.Version != 1 || v.By != boss {
 			t.Fatalf("%+v, %v", v, err)
 		}
@@ -45,18 +45,21 @@ func TestPublish(t *testing.T) {
 		if src, ok := b.Source(); !ok || string(src.Data) != "one" || published.VersionOf(src.Name) != 1 || heard != 1 {
 			t.Errorf("%+v, heard %d", src, heard)
 		}
+		if text, signature := b.Signed(); text != "one" || signature != nil || b.SignedOf(published.Name(1)) != nil {
+			t.Errorf("signed: %q %v", text, signature)
+		}
 		kv.Delay(1) // b knows of version 1 only
-		if _, err := a.Publish(ctx, "two", boss, 1); err != nil {
+		if _, err := a.Publish(ctx, "two", nil, boss, 1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Publish(ctx, "another two", boss, 1); !errors.Is(err, published.ErrChanged) {
+		if _, err := b.Publish(ctx, "another two", nil, boss, 1); !errors.Is(err, published.ErrChanged) {
 			t.Errorf("over another: %v", err)
 		}
 		if got := b.Now(); got.Version != 2 || got.Text != "two" {
 			t.Errorf("%+v", got)
 		}
 		kv.Delay(0)
-		if _, err := b.Publish(ctx, "", boss, 2); err != nil {
+		if _, err := b.Publish(ctx, "", nil, boss, 2); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -72,16 +75,16 @@ func TestPublish(t *testing.T) {
 			t.Errorf("of the future: %v", err)
 		}
 		var bad *hook.FieldError
-		if _, err := a.Publish(ctx, strings.Repeat("x", published.MaxText+1), boss, 3); !errors.As(err, &bad) {
+		if _, err := a.Publish(ctx, strings.Repeat("x", published.MaxText+1), nil, boss, 3); !errors.As(err, &bad) {
 			t.Errorf("too large: %v", err)
 		}
 		kv.SetDown(errors.New("away"))
-		if _, err := a.Publish(ctx, "x", boss, 3); !errors.Is(err, published.ErrUnavailable) {
+		if _, err := a.Publish(ctx, "x", nil, boss, 3); !errors.Is(err, published.ErrUnavailable) {
 			t.Errorf("away: %v", err)
 		}
 		kv.SetDown(nil)
 		for n := range 60 {
-			if _, err := a.Publish(ctx, fmt.Sprint("text ", n), boss, 3+n); err != nil {
+			if _, err := a.Publish(ctx, fmt.Sprint("text ", n), nil, boss, 3+n); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -136,4 +139,36 @@ func TestName(t *testing.T) {
 			t.Errorf("%q: %d", name, got)
 		}
 	}
+}
+
+// TestSigned: a signature goes to all brokers with its text, and is that of rules that come from there.
+func TestSigned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := kvtest.New()
+		a, b := open(t, kv, "a"), open(t, kv, "b")
+		s := &hook.RulesSignature{SHA256: "x", SignedAt: "y", Signature: "z"}
+		if _, err := a.Publish(t.Context(), "one", s, boss, 0); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		text, got := b.Signed()
+		if text != "one" || got == nil || *got != *s {
+			t.Errorf("%q %+v", text, got)
+		}
+		for file, want := range map[string]bool{published.Name(1): true, "builtin/readonly@1": true, published.Name(2): false, "/etc/assent/rules.yaml": false, "": false} {
+			if got := b.SignedOf(file) != nil; got != want {
+				t.Errorf("a rule of %q: %v", file, got)
+			}
+		}
+		if _, err := b.Publish(t.Context(), "two", nil, boss, 1); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, got := a.Signed(); got != nil || a.SignedOf(published.Name(2)) != nil {
+			t.Errorf("what nobody signed has %+v", got)
+		}
+		if v, err := a.At(t.Context(), 1); err != nil || v.Signed == nil || *v.Signed != *s {
+			t.Errorf("the one before: %+v, %v", v, err)
+		}
+	})
 }

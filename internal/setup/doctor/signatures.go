@@ -47,7 +47,7 @@ func signatures(settings []install.Settings, env func(string) string, rootsAlone
 		return finding(Fail, "the hooks ask nobody: "+cfg.Fault.Error(), "fix that line or file")
 	case len(words) > 0 && !verifies(words):
 		return finding(Fail, fmt.Sprintf("signatures are required, and %s checks none, so its requests are left to the agent", words[0]), again)
-	case len(cfg.Trust) == 0:
+	case len(cfg.Trust)+len(cfg.TrustRules) == 0:
 		return finding(Fail, "signatures are required and no key is trusted, so nothing is allowed", again+" --trust 'device:KEY independent', with a key of assent device list")
 	}
 	var missing []string
@@ -76,6 +76,9 @@ func signatures(settings []install.Settings, env func(string) string, rootsAlone
 	}
 	lacks(other != nil && (managed == nil || !managed.ManagedOnly), "hooks of the user's settings run")
 	keys := keysOf(cfg.Trust)
+	if n := len(cfg.TrustRules); n > 0 {
+		keys += "; rules that " + show.Count(n, "key") + " may sign are evaluated by the hook"
+	}
 	said := otherwise(cfg.Trust, paired)
 	if len(missing) > 0 {
 		return append(said, finding(Warn, "an allow needs a signature, advisory only: the agent's user can undo it, because "+strings.Join(missing, "; ")+". "+keys, again)...)
@@ -120,7 +123,10 @@ func verifies(words []string) bool {
 func keysOf(trust []hookclient.Trusted) string {
 	all := show.Count(len(trust), "key") + " trusted"
 	i := slices.IndexFunc(trust, func(t hookclient.Trusted) bool { return !t.Independent })
-	if i < 0 {
+	switch {
+	case len(trust) == 0:
+		return "No device is trusted"
+	case i < 0:
 		return all + ", all of code that does not come from the broker: who steals that allows nothing"
 	}
 	return all + "; the code that signs with device:" + trust[i].Thumbprint + " comes from the broker: who steals that can have it sign what it did not show"

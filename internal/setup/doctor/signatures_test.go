@@ -38,6 +38,7 @@ func TestSignatures(t *testing.T) {
 		"a wrong key":     {"require = signed\ntrust = x\n", []install.Settings{settings(install.Managed, true, strict...)}, root, "fail the hooks ask nobody: "},
 		"a hook that checks nothing": {"require = signed\ntrust = " + key + "\n", []install.Settings{settings(install.User, false, "/usr/bin/assent-hook")}, root,
 			"fail signatures are required, and /usr/bin/assent-hook checks none"},
+		"rules alone": {"require = signed\ntrust-rules = " + key + "\n", []install.Settings{settings(install.Managed, true, strict...)}, root, "No device is trusted; rules that 1 key may sign are evaluated by the hook"},
 		"the user's file": {"require = signed\ntrust = " + key + "\n", []install.Settings{settings(install.Managed, true, strict...)}, root,
 			"warn an allow needs a signature, advisory only: the agent's user can undo it, because they are required in a file of the user's, not in /etc/assent/hook.conf. 1 key trusted; the code that signs with " + key + " comes from the broker"},
 		"nothing is root's": {"require = signed\ntrust = " + key + " independent\n", []install.Settings{settings(install.User, false, strict...), settings(install.Managed, false, strict...)},

@@ -9,41 +9,49 @@ import (
 )
 
 // ErrNoKey says that a file would require signatures and trust nobody's.
-var ErrNoKey = errors.New("no key is trusted: say whose signature lets an allow through, with --trust 'device:KEY independent', as assent device list prints it")
+var ErrNoKey = errors.New("no key is trusted: say whose signature lets an allow through, with --trust 'device:KEY independent', as assent device list prints it, or with --trust-rules")
 
 // Strict is the text of a hook.conf that has hooks print only what one of these keys signed, each a value of a
-// trust line. Without keys those stay that the text has; if it has none, that is ErrNoKey.
-func Strict(text string, keys []string) (string, error) {
+// trust line, or what rules allow that one of rulesKeys signed, each a value of a trust-rules line. Where no keys of a
+// kind are given, those stay that the text has; if there are none of either kind, that is ErrNoKey.
+func Strict(text string, keys, rulesKeys []string) (string, error) {
 	text = set(text, Setting{"require", "signed"})
-	had := false
+	text, devices := listed(text, "trust", keys)
+	text, rules := listed(text, "trust-rules", rulesKeys)
+	if !devices && !rules {
+		return "", ErrNoKey
+	}
+	return text, nil
+}
+
+// listed is the text with these lines of a name in the place of earlier ones, if there are any values; any says whether it has
+// lines of that name.
+func listed(text, name string, values []string) (_ string, any bool) {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if named(line, "trust") {
-			had = true
-			if len(keys) > 0 {
+		if named(line, name) {
+			any = true
+			if len(values) > 0 {
 				continue
 			}
 		}
 		b.WriteString(line)
 	}
 	text = b.String()
-	if len(keys) == 0 && !had {
-		return "", ErrNoKey
-	}
-	if len(keys) > 0 && !strings.HasSuffix(text, "\n") {
+	if len(values) > 0 && text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	for _, k := range keys {
-		text += "trust = " + strings.TrimSpace(k) + "\n"
+	for _, v := range values {
+		text += name + " = " + strings.TrimSpace(v) + "\n"
 	}
-	return text, nil
+	return text, any || len(values) > 0
 }
 
 // NotStrict is the text without what Strict puts in.
 func NotStrict(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if !named(line, "trust") && !named(line, "require") {
+		if !named(line, "trust") && !named(line, "trust-rules") && !named(line, "require") {
 			b.WriteString(line)
 		}
 	}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/auth/devicekey"
+	"assent/internal/auth/signed"
+	"assent/internal/hook"
+	"assent/internal/policy"
+	"assent/internal/text/show"
+)
+
+// rulesKeyID stands in the file of a key that is no device's.
+const rulesKeyID = "rules"
+
+// signedFor is how long a signature of rules counts if nobody says otherwise. Who stole the broker can bring rules as old as that.
+const signedFor = 90 * 24 * time.Hour
+
+func (a *app) rulesKeyCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "key FILE",
+		Short: "Make a key that signs rules, or show the one in a file",
+		Long: `Make a key for assent rules sign and keep it in FILE, for your eyes only; where FILE holds one, show that. What is
+printed belongs behind trust-rules in /etc/assent/hook.conf of machines with assent-hook-strict. Make it where no
+agent runs: whoever reads FILE can sign rules. It needs no broker, and decides nothing.
+
+One key is for rules of one kind of machine: what it signed counts wherever the key is trusted.`,
+		Example: "  assent rules key ~/keys/team-rules.json\n  assent rules key ~/keys/team-rules.json --json",
+		Args:    oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			k, err := devicekey.Load(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				if k, err = devicekey.New(); err == nil {
+					k.ID = rulesKeyID
+					err = k.Save(args[0])
+				}
+			}
+			if err != nil {
+				return err
+			}
+			trust := "device:" + signed.Thumbprint(k.JWK())
+			if a.json {
+				return a.printJSON(struct {
+					Trust string `json:"trust"`
+					Path  string `json:"path"`
+				}{trust, args[0]})
+			}
+			fmt.Fprintln(a.out, trust)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: trust, path")
+	return c
+}
+
+// oneFile is the arguments of a command for one file.
+func oneFile(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("name one file")
+	}
+	return nil
+}
+
+func (a *app) rulesSignCmd() *cobra.Command {
+	key, out, valid := "", "", signedFor
+	c := &cobra.Command{
+		Use:   "sign FILE",
+		Short: "Sign a file of rules",
+		Long: `Sign FILE with the key in a file that assent rules key made, and write the signature to FILE.sig. assent rules publish
+takes it along, and assent-hook-strict, which prints no other allow by rule, evaluates the rules itself where hook.conf
+trusts the key. FILE is checked first, with its tests, and refused where a rule depends on what no hook can find out by
+itself.
+
+Every change of FILE needs another signature, and so does the end of its time. Once a hook has seen rules, it takes
+no older ones of that key.`,
+		Example: `  assent rules sign team.yaml --key ~/keys/team-rules.json
+  assent rules sign team.yaml --key ~/keys/team-rules.json --valid 720h -o - | assent rules publish team.yaml --signed -
+  assent rules publish team.yaml`,
+		Args: oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if key == "" {
+				return usagef("--key says which key signs; assent rules key FILE makes one")
+			}
+			if valid < 0 {
+				return usagef("--valid is %s; want a duration such as 720h, or 0 for always", valid)
+			}
+			if _, _, err := a.loadedRules(args[0], ""); err != nil {
+				return err
+			}
+			text, err := readRulesFile(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := signRules(text, key, valid)
+			if err != nil {
+				return fmt.Errorf("%s: %w", show.Line(args[0]), err)
+			}
+			b, err := json.MarshalIndent(s, "", "  ")
+			if err != nil {
+				return err
+			}
+			b = append(b, '\n')
+			if out == "-" {
+				_, err = a.out.Write(b)
+				return err
+			}
+			if out == "" {
+				out = args[0] + ".sig"
+			}
+			if err := os.WriteFile(out, b, 0o644); err != nil {
+				return err
+			}
+			ends := "always"
+			if s.Until != "" {
+				ends = "until " + s.Until
+			}
+			fmt.Fprintf(a.out, "Signed with device:%s, in %s. It counts %s. Publish both: %s rules publish %s\n", signed.Thumbprint(s.PublicKey), show.Line(out), ends, typed(), show.Line(args[0]))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "the file of the key that signs")
+	c.Flags().StringVarP(&out, "output", "o", "", "where the signature goes, - for standard output (default: FILE.sig)")
+	c.Flags().DurationVar(&valid, "valid", signedFor, "how long the signature counts; 0: always")
+	return c
+}
+
+// signRules signs a text of rules, if a hook can evaluate it.
+func signRules(text []byte, keyFile string, valid time.Duration) (*hook.RulesSignature, error) {
+	if len(text) > signed.MaxRules {
+		return nil, fmt.Errorf("it has %d bytes, and 262144 can be published", len(text))
+	}
+	if _, err := policy.LoadAlone(text, policy.LoadOptions{}); err != nil {
+		return nil, err
+	}
+	k, err := devicekey.Load(keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("the key: %w", err)
+	}
+	now := time.Now().UTC()
+	s := &hook.RulesSignature{SHA256: signed.Digest(text), SignedAt: now.Format(time.RFC3339Nano), PublicKey: k.JWK()}
+	if valid > 0 {
+		s.Until = now.Add(valid).Format(time.RFC3339)
+	}
+	if s.Signature, err = k.Sign(signed.RulesText(s)); err != nil {
+		return nil, err
+	}
+	return s, signed.RulesFit(string(text), s)
+}
+
+// maxSignature bounds the file of a signature.
+const maxSignature = 4 << 10
+
+// signatureOf reads the signature of a file of rules, from where the user says or else from beside it; nil where there is none.
+func (a *app) signatureOf(text, file, from string) (*hook.RulesSignature, error) {
+	named := from != ""
+	if !named {
+		from = file + ".sig"
+	}
+	var b []byte
+	var err error
+	if from == "-" {
+		b, err = readUpTo(a.in, maxSignature)
+	} else {
+		var f *os.File
+		if f, err = os.Open(from); errors.Is(err, fs.ErrNotExist) && !named {
+			return nil, nil
+		}
+		if err == nil {
+			b, err = readUpTo(f, maxSignature)
+			_ = f.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the signature: %w", err)
+	}
+	var s hook.RulesSignature
+	if err = json.Unmarshal(b, &s); err != nil {
+		err = errors.New("it holds no signature; make one with assent rules sign")
+	} else {
+		err = signed.RulesFit(text, &s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", show.Line(from), err)
+	}
+	return &s, nil
+}
+
+// signedWords says who signed published rules.
+func signedWords(text string, s *hook.RulesSignature) string {
+	switch {
+	case text == "":
+		return ""
+	case s == nil:
+		return "Nobody signed it: assent-hook-strict takes no allow from it."
+	case signed.RulesFit(text, s) != nil:
+		return "ITS SIGNATURE DOES NOT FIT: no hook takes an allow from it. Publish it anew."
+	}
+	ends := ""
+	if s.Until != "" {
+		ends = ", until " + s.Until
+	}
+	return "Signed with device:" + signed.Thumbprint(s.PublicKey) + ", " + show.Line(s.SignedAt+ends) + "; the signature fits."
+}
+
+// readUpTo reads all of it, up to a bound.
+func readUpTo(in io.Reader, bound int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(in, bound+1))
+	if err == nil && int64(len(b)) > bound {
+		err = fmt.Errorf("it is larger than %d bytes", bound)
+	}
+	return b, err
+}
