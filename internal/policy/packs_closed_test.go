@@ -56,6 +56,9 @@ func openFlagsOf(id string, m *commandMatch, asks bool) (found []string) {
 			found = append(found, "the operands have a wildcard: "+g.src)
 		}
 	}
+	if m.paths != nil && m.operands == nil && !matchAny(m.noArg, "@flags") {
+		found = append(found, "a word @FILE may hold further flags")
+	}
 	several := slices.ContainsFunc(m.programs, func(g glob) bool {
 		return slices.Contains([]string{"aws", "az", "gcloud", "gh", "docker", "podman", "kubectl", "helm", "npm", "pip", "pip3", "brew", "git", "auth0", "go", "cargo"}, g.src)
 	})

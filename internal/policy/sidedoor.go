@@ -238,7 +238,7 @@ func (m *commandMatch) overridden(words []shell.Word, mine []bool) string {
 }
 
 func falsy(s string) bool {
-	return slices.Contains([]string{"false", "off", "no", "none", "0", "f"}, strings.ToLower(s))
+	return slices.Contains([]string{"false", "off", "no", "n", "none", "null", "0", "f"}, strings.ToLower(s))
 }
 
 // negates says whether a flag's name, perhaps shortened, is the opposite of another.

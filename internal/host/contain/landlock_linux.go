@@ -94,11 +94,17 @@ func (r *rules) add(fd int, rights uint64) error {
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
 	_, _, e := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
-	if e != 0 {
+	switch {
+	case e == unix.EINVAL:
+		return errIsFile
+	case e != 0:
 		return Refusal("the kernel takes no Landlock rule: " + e.Error())
 	}
 	return nil
 }
+
+// errIsFile is how the kernel refuses a rule with rights that only directories have for what is none.
+const errIsFile = Refusal("the kernel takes no such Landlock rule")
 
 // path allows rights below a path, following links. What is not there needs no rule.
 func (r *rules) path(name string, rights uint64) error {
@@ -110,19 +116,17 @@ func (r *rules) path(name string, rights uint64) error {
 		return Refusal(oneLine(name) + ": " + err.Error())
 	}
 	defer unix.Close(fd)
-	return r.opened(fd, name, rights)
+	return r.opened(fd, rights)
 }
 
-// opened is path for what is open; a file gets those rights that a file may have.
-func (r *rules) opened(fd int, name string, rights uint64) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return Refusal(oneLine(name) + ": " + err.Error())
+// opened is path for what is open; a file gets those rights that a file may have. That it is one the kernel says
+// itself, so that nothing has to be asked about the directories.
+func (r *rules) opened(fd int, rights uint64) error {
+	err := r.add(fd, rights)
+	if errors.Is(err, errIsFile) && rights&forFiles != rights {
+		return r.add(fd, rights&forFiles)
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= forFiles
-	}
-	return r.add(fd, rights)
+	return err
 }
 
 // restrictThread binds the calling thread, and what it starts from here on, to the rules.

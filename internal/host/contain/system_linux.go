@@ -57,9 +57,10 @@ func systemDirs(kept []string) (dirs []string, err error) {
 			all = append(all, path.Join(top, name))
 		}
 	}
+	parents := map[string]string{}
 	for _, dir := range all {
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil {
+		real := realDir(dir, parents)
+		if real == "" {
 			continue // it is not there
 		}
 		i := slices.IndexFunc(kept, func(k string) bool { return k == real || strings.HasPrefix(k, real+"/") })
@@ -71,6 +72,34 @@ func systemDirs(kept []string) (dirs []string, err error) {
 		}
 	}
 	return dirs, nil
+}
+
+// realDir is a directory with its links resolved, "" where it is not there. Few are links, and they have
+// few parents, which are remembered: this runs before every contained command.
+func realDir(dir string, parents map[string]string) string {
+	above := path.Dir(dir)
+	parent, known := parents[above]
+	if !known {
+		if real, err := filepath.EvalSymlinks(above); err == nil {
+			parent = real
+		}
+		parents[above] = parent
+	}
+	if parent == "" {
+		return ""
+	}
+	var one [1]byte
+	switch _, err := unix.Readlink(dir, one[:]); err {
+	case unix.EINVAL: // no link
+		return path.Join(parent, path.Base(dir))
+	case unix.ENOENT:
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return real
 }
 
 // system makes the rules that every contained command has, with the directories of systemDirs.

@@ -60,3 +60,24 @@ func certainOnly(text string) []string {
 	}
 	return []string{text}
 }
+
+// Of these bash prints something else than it has read: among a million mutants no other was found that is read differently.
+func TestPrintedOtherwise(t *testing.T) {
+	for _, text := range []string{
+		"ca^<<-EOF | # sort -u\n\ttabbe*d\n\tEOF\nx=1; ls",
+		"case $\"\"x in a|b) ls;; *) echo \"eval x y\";; esac",
+		"for f in *or f$\"\".txt a b\\`; do echo \"$for f\"; done",
+	} {
+		if bashtest.Printable(text) {
+			t.Errorf("%q is compared", text)
+		}
+		if _, err := exec.LookPath("bash"); err == nil && len(bashtest.Differences(t, readCommands, []string{text})) == 0 {
+			t.Errorf("%q is read and printed alike: it may be compared", text)
+		}
+	}
+	for _, text := range []string{"cat <<EOF | sort\na\nEOF", "cat <<EOF |\na\nEOF\nsort", "echo $\"x\"; for f in a; do ls; done", "cat <<< x | sort; ls"} {
+		if !bashtest.Printable(text) {
+			t.Errorf("%q is not compared", text)
+		}
+	}
+}

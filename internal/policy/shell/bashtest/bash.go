@@ -16,15 +16,18 @@ import (
 
 // Printable says whether bash prints a text so that it can be read again.
 func Printable(text string) bool {
-	return !unprintable.MatchString(text) && !controlled.MatchString(text)
+	return !unprintable.MatchString(text) && !controlled.MatchString(text) && !translated.MatchString(text)
 }
 
 // bash prints $'…' decoded, control characters and all, which then are refused.
 var controlled = regexp.MustCompile(`\$'[^']*\\[^nt\\']`)
 
 // bash reads a list after a here-document well, and then prints it without its separators; so with
-// one in a condition.
-var unprintable = regexp.MustCompile(`<<[^<\n][^\n]*(?:[;&]|\|\|)|\b(?:if|elif|while|until)\b[^\n]*<<[^<]|(?s:<<[^<].*(?:esac|fi|done|[)}])[^\n]*[;&])`)
+// one in a condition, and with a list after a pipe that goes on behind the here-document.
+var unprintable = regexp.MustCompile(`(?:^|[^<])<<[^<\n][^\n]*(?:[;&]|\|\|)|\b(?:if|elif|while|until)\b[^\n]*[^<]<<[^<]|(?s:(?:^|[^<])<<[^<].*(?:esac|fi|done|[)}])[^\n]*[;&])|(?:^|[^<])<<[^<\n][^\n]*\|[&\s]*(?:#[^\n]*)?\n(?s:.*)[;&]`)
+
+// bash prints $"x" as "x". What is known of a word is what a loop and a case are read by, so that those differ.
+var translated = regexp.MustCompile(`(?s)\b(?:for|case|select)\b.*\$"`)
 
 // Differences returns the texts of which bash reads other commands than the given function does. It asks about all at once, and
 // about each only when that does not come out even.
