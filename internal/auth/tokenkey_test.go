@@ -35,6 +35,7 @@ func TestBoundToken(t *testing.T) {
 	halt := hook.HaltAct{Act: hook.HaltStop, Basis: 3}
 	back := hook.HandBack{InputSHA256: "ab"}
 	for name, by := range map[string]*authtest.Key{"nobody": nil, "another key": other, "its key": key} {
+		d.Signature, back.Signature, saved.Signature, halt.Signature = "", "", "", ""
 		if by != nil {
 			d.Signature, back.Signature = by.Sign(auth.DecisionText(id, d)), by.Sign(auth.HandBackText(id, "ab"))
 			saved.Signature = by.Sign(auth.AlwaysText(id, "ab", "cd", hook.SavedGrant, "", 1))

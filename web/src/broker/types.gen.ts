@@ -5140,6 +5140,7 @@ export interface Decision {
    * In the record only, of a denial by POST /v1/stop that a device signed: the revision that the stop was taken on. The signature is that of the stop, one for all that waited.
    */
   stop?: number;
+  rules?: RulesSignature;
   verification?: Verification2;
 }
 /**
@@ -5156,6 +5157,28 @@ export interface JWK1 {
    * 32 bytes, unpadded base64url.
    */
   y: string;
+}
+/**
+ * In the record only, of a rule's answer: the signature of the published rules that it comes from, where somebody signed those.
+ */
+export interface RulesSignature {
+  /**
+   * The digest of the file.
+   */
+  sha256: string;
+  /**
+   * When it was signed, by the clock of who signed.
+   */
+  signedAt: string;
+  /**
+   * When it counts no more. Absent: it always does.
+   */
+  until?: string;
+  /**
+   * ECDSA P-256 with SHA-256, r and s, unpadded base64url.
+   */
+  signature: string;
+  publicKey: JWK;
 }
 /**
  * Proof that the owner of a device was verified, with face, fingerprint or PIN, for one text: a WebAuthn assertion with the flag UV, whose challenge is the SHA-256 of that text. Unpadded base64url.
