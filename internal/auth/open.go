@@ -160,9 +160,10 @@ func findOpen[T any](ctx context.Context, a *Auth, find func(o openPairings, now
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	value, rev, err := a.cfg.KV.Get(ctx, openKey)
-	if err != nil || !a.openKV.Offer(openKey, value, rev) {
+	if err != nil {
 		return found, false
 	}
+	a.openKV.Offer(openKey, value, rev) // the watch may have been quicker, after the first look
 	return look()
 }
 

@@ -200,13 +200,15 @@ func (s *Store) Publish(ctx context.Context, text string, signature *hook.RulesS
 	if err := s.keep(ctx, now); err != nil {
 		return Version{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	if rev == 0 {
+	had := rev
+	if had == 0 {
 		rev, err = s.cfg.KV.Create(ctx, nowKey, value)
 	} else {
 		rev, err = s.cfg.KV.Update(ctx, nowKey, value, rev)
 	}
 	if err != nil {
-		if there, rev, getErr := s.cfg.KV.Get(ctx, nowKey); getErr == nil && s.kv.Offer(nowKey, there, rev) {
+		if there, rev, getErr := s.cfg.KV.Get(ctx, nowKey); getErr == nil && rev != had {
+			s.kv.Offer(nowKey, there, rev)
 			return Version{}, ErrChanged
 		}
 		return Version{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
