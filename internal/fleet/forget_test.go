@@ -46,6 +46,7 @@ func TestHostsAreToForget(t *testing.T) {
 		if got := fmt.Sprint(g.ToForget(workstation)); got != "[s1 s2]" {
 			t.Errorf("again: %v", got)
 		}
+		synctest.Wait() // the other broker hears of it
 		known[workstation] = false
 		if err := g2.Forget(t.Context(), "s3"); err != nil {
 			t.Fatal(err)
