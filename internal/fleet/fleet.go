@@ -264,19 +264,31 @@ func inOrder(a, b hook.Message) int {
 // advance records a step of a message that is in one of the states from. It reports whether it did: false
 // without an error says that the message is in another state by now.
 func (s *Store) advance(ctx context.Context, id string, from []hook.MessageState, to hook.MessageState, way, why string) (bool, error) {
-	return s.step(ctx, id, from, func(m *hook.Message) {
+	return s.step(ctx, id, in(from), func(m *hook.Message) {
 		if way != "" {
 			m.Way = way
 		}
 	}, hook.MessageStep{State: to, Why: why})
 }
 
-// step is advance with any change of the message. The step is of now if its time is not between the last one
+// advanceAs is advance of a message that is as it was when somebody looked where it is: what was found out counts for
+// nothing once another broker has handed it over again.
+func (s *Store) advanceAs(ctx context.Context, was *hook.Message, to hook.MessageState, why string) (bool, error) {
+	return s.step(ctx, was.ID, func(m *hook.Message) bool { return m.State == was.State && len(m.Steps) == len(was.Steps) },
+		func(*hook.Message) {}, hook.MessageStep{State: to, Why: why})
+}
+
+// in says of a message whether it is in one of the states.
+func in(states []hook.MessageState) func(*hook.Message) bool {
+	return func(m *hook.Message) bool { return slices.Contains(states, m.State) }
+}
+
+// step is advance with any condition and change of the message. The step is of now if its time is not between the last one
 // and now.
-func (s *Store) step(ctx context.Context, id string, from []hook.MessageState, change func(*hook.Message), to hook.MessageStep) (bool, error) {
+func (s *Store) step(ctx context.Context, id string, may func(*hook.Message) bool, change func(*hook.Message), to hook.MessageStep) (bool, error) {
 	s.mu.Lock()
 	e := s.messages[id]
-	if e == nil || !slices.Contains(from, e.m.State) {
+	if e == nil || !may(&e.m) {
 		s.mu.Unlock()
 		return false, nil
 	}

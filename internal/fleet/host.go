@@ -62,7 +62,7 @@ func (s *Store) Report(ctx context.Context, host string, r Report) (state hook.M
 		case r.State == hook.MessageTaken && m.Prompt == "" && !hook.Wordless(m.Kind):
 			return m.State, "its text was forgotten", nil
 		}
-		done, err := s.step(ctx, r.ID, from, func(m *hook.Message) {
+		done, err := s.step(ctx, r.ID, in(from), func(m *hook.Message) {
 			m.Way = hook.WayHost
 			if r.State == hook.MessageEnded {
 				m.Outcome = r.Outcome

@@ -63,7 +63,7 @@ func (s *Store) settle(ctx context.Context, t task) (retry time.Time) {
 	}
 	s.mu.Unlock()
 	if lost != "" {
-		if _, err := s.advance(ctx, t.id, []hook.MessageState{hook.MessageTaken}, hook.MessageLost, "", lost); err != nil {
+		if _, err := s.advanceAs(ctx, &t.message, hook.MessageLost, lost); err != nil {
 			s.unrecorded(err)
 		}
 		return retry
@@ -82,7 +82,7 @@ func (s *Store) again(ctx context.Context, t task) {
 	if err != nil {
 		return // it is looked at again
 	}
-	taken, err := s.advance(ctx, t.id, []hook.MessageState{hook.MessageTaken}, hook.MessageTaken, hook.WayInbox, "the session had not taken it; it was handed over again")
+	taken, err := s.advanceAs(ctx, &t.message, hook.MessageTaken, "the session had not taken it; it was handed over again")
 	if err != nil {
 		s.unrecorded(err)
 	}
