@@ -33,8 +33,9 @@ type Rules struct {
 	Protected []string
 }
 
-// evalTime bounds the reading and the evaluation of rules, and what they look at on disk.
-const evalTime = 2 * time.Second
+// evalTime bounds the reading and the evaluation of rules, and what they look at on disk: a moment, but of a machine that is
+// busy and a file system that is slow, while the agent waits anyway.
+var evalTime = 10 * time.Second
 
 // byRules says why signed rules do not allow the request; empty if they do. All that the broker brought is the text and
 // its signature: the verdict is found here, over the hook's own input.
@@ -55,7 +56,7 @@ func byRules(asked Asked, p *hook.Payload, a *signed.Answer, r *Rules, now time.
 	if newest := r.newest(key); at.Before(newest) {
 		return "a rule allowed it, but of rules that were signed " + show.Line(a.Rules.SignedAt) + ", and newer ones of that key were here: " + newest.Format(time.RFC3339)
 	}
-	if err := r.evaluate(asked, p, a.RulesText); err != nil {
+	if err := r.evaluate(asked, p, a.RulesText, now); err != nil {
 		return "a rule allowed it, but " + err.Error()
 	}
 	r.remember(key, at)
@@ -95,7 +96,7 @@ func (r *Rules) counts(text string, s *hook.RulesSignature, now time.Time) (time
 }
 
 // evaluate says why the rules do not allow the request; nil if they do.
-func (r *Rules) evaluate(asked Asked, p *hook.Payload, text string) error {
+func (r *Rules) evaluate(asked Asked, p *hook.Payload, text string, now time.Time) error {
 	if r.HomeErr != nil {
 		return r.HomeErr
 	}
@@ -113,7 +114,7 @@ func (r *Rules) evaluate(asked Asked, p *hook.Payload, text string) error {
 		}
 		done <- set.Alone(r.call(asked, p))
 	}()
-	timer := time.NewTimer(evalTime)
+	timer := time.NewTimer(min(evalTime, asked.Deadline.Sub(now))) // nobody waits for it afterwards
 	defer timer.Stop()
 	select {
 	case err := <-done:
