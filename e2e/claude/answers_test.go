@@ -90,8 +90,8 @@ func TestClaudeSubagentsRequestNamesIt(t *testing.T) {
 	a := rig.NewAgent(t)
 	a.Terminal([]modelserver.Use{{Name: "Agent", Input: map[string]any{
 		"description": "Sub task", "subagent_type": "general-purpose",
-		"prompt": modelserver.Prompt([]modelserver.Use{a.Touch("sub.txt")}, []modelserver.Use{a.Touch("sub2.txt")},
-			[]modelserver.Use{a.Touch("sub3.txt")}),
+		"prompt": modelserver.Prompt([]modelserver.Use{rig.Run("touch sub.txt")}, []modelserver.Use{rig.Run("touch sub2.txt")},
+			[]modelserver.Use{rig.Run("touch sub3.txt")}), // short: the client folds what is long, as pasted
 	}}})
 	// The client may not have written down what was said before a call when that asks, and a hook does not
 	// wait for a transcript that comes late. So the words are looked for in each of its requests.
