@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -28,6 +29,8 @@ const (
 	maxQuestion = 4 << 10
 	maxAnswer   = 4 << 20 // before it is compressed
 	maxAnswers  = 16      // that are made at once, for one name
+
+	subscribeWait = time.Second
 )
 
 // Ask asks the broker that answers under name. ErrNobody, at once: none does; ErrAnswer: it has no answer, or ctx is
@@ -84,6 +87,9 @@ func (s *Stream) Answer(name string, f func(ctx context.Context, question []byte
 		cancel()
 		return nil, fmt.Errorf("answer other brokers: %w", err)
 	}
+	// Once the server has it, a question that another connection brings finds this broker. Without a connection the
+	// library subscribes when it has one again.
+	_ = s.record.nc.FlushTimeout(subscribeWait)
 	return func() {
 		_ = sub.Unsubscribe()
 		cancel()
