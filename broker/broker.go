@@ -181,9 +181,9 @@ const (
 	maxUnprovenBytes   = 64 << 20 // of their payloads together
 	maxUnprovenAge     = time.Hour
 
-	askTimeout    = 10 * time.Second       // to record asked in a crowd; a log that does not work says so within a second
+	askTimeout    = time.Minute            // to record asked in a crowd, or on a slow disk; a log that does not work says so within a second
 	decideTimeout = 10 * time.Second       // to record a decision, likewise
-	endTimeout    = time.Second            // one attempt to record an end
+	endTimeout    = 10 * time.Second       // one attempt to record an end, likewise
 	deliveryWait  = 500 * time.Millisecond // Decide waits so long for Delivered
 	maxRetryPause = 5 * time.Second        // between attempts while the log is away
 	closeTimeout  = time.Second            // Close waits so long for what is being written

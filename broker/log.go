@@ -59,8 +59,15 @@ type Checkpoint struct {
 	EventSeq uint64 `json:"eventSeq"`
 }
 
-// Errors of a Log.
+// Errors of a Log. ErrPassing is an ErrUnavailable that is expected to end soon by itself: a cluster chooses a leader, or
+// a disk is slow.
 var (
 	ErrConflict    = errors.New("another record came first")
 	ErrUnavailable = errors.New("the record is not available; the request keeps waiting")
+	ErrPassing     = error(passing{})
 )
+
+type passing struct{}
+
+func (passing) Error() string { return ErrUnavailable.Error() }
+func (passing) Unwrap() error { return ErrUnavailable }

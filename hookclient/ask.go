@@ -55,7 +55,8 @@ type reply struct {
 	status int
 	body   []byte
 	about  about
-	retry  bool // the broker says that the same request is to be sent again, see hook.HeaderRetry
+	retry  bool // the broker says that the same request is to be sent again, see hook.HeaderRetry: until the deadline
+	soon   bool // likewise, for as long as it says so
 	err    error
 }
 
@@ -120,9 +121,9 @@ func sortAnswer(r response) reply {
 		case r.status == 502:
 			return reply{state: unreachable, status: 502, err: errBehindProxy}
 		}
-		return reply{state: unavailable, status: r.status, retry: r.retry}
+		return reply{state: unavailable, status: r.status, retry: r.retry, soon: r.soon}
 	case 429:
-		return reply{state: unavailable, status: r.status, retry: r.retry}
+		return reply{state: unavailable, status: r.status, retry: r.retry, soon: r.soon}
 	case 504, 524: // 524 is Cloudflare's
 		return reply{state: gatewayLate, status: r.status}
 	}
@@ -220,7 +221,7 @@ func (c *client) put(ctx context.Context, n int) reply {
 		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout, secret: c.secret, tail: c.tail}
 	r := c.attempt(ctx, &q)
 	no := r.status >= 400 && (r.state == refused || r.state == unavailable)
-	if len(c.tail.Text) == 0 || !no || r.retry || ctx.Err() != nil {
+	if len(c.tail.Text) == 0 || !no || r.retry || r.soon || ctx.Err() != nil {
 		return r
 	}
 	c.tail, q.tail = Transcript{}, Transcript{}
@@ -234,7 +235,7 @@ func (c *client) put(ctx context.Context, n int) reply {
 // rules of a request give it up, or ctx is done. A request whose last byte was sent before the
 // connection broke is waiting: the broker may hold it, a person may be deciding it, and so
 // nothing but the deadline gives it up. Neither does anything else one that a broker wants to have again,
-// because its cluster cannot record now; but when its time is over without a broker having taken it, that
+// because its cluster cannot record now (where it is the broker's disk, only while the broker says so); but when its time is over without a broker having taken it, that
 // is a failure. One that is not waiting fails at once where no broker
 // is or can take it, and after newRetry where one may be starting.
 //
@@ -277,7 +278,7 @@ func persist(ctx context.Context, brokers int, try func(attempt int) reply) (rep
 		case refused:
 			return r, endFailed
 		case absent, unavailable:
-			if !waiting && !wanted {
+			if !waiting && !wanted && !r.soon {
 				return r, endFailed
 			}
 		case unreachable:
@@ -311,7 +312,7 @@ func (r *reply) hope() int {
 	switch {
 	case r.state == broken, r.state == gatewayLate:
 		return 4
-	case r.retry:
+	case r.retry, r.soon:
 		return 3
 	case r.state == unreachable:
 		return 2

@@ -90,7 +90,8 @@ type response struct {
 	status int
 	body   []byte
 	again  bool // the connection can carry another exchange
-	retry  bool // see hook.HeaderRetry
+	retry  bool // see hook.HeaderRetry: until the deadline
+	soon   bool // likewise, for as long as it is said
 	held   bool // the broker said before that it holds the request, see hook.HeaderInterim
 	about  about
 }
@@ -201,7 +202,7 @@ func (c *conn) responseHead(budget *int) (r response, length int64, chunked bool
 		case "assent-by-file":
 			r.about.byFile = v
 		case "assent-retry":
-			r.retry = v == "1"
+			r.retry, r.soon = v == hook.RetryUntilDeadline, v == hook.RetrySoon
 		case "connection":
 			if strings.EqualFold(v, "close") {
 				r.again = false

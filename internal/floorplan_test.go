@@ -268,7 +268,8 @@ var plan = []struct {
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 	{"internal/text/strictyaml", "", "it reads a text, and means no more by it than it shows"},
 
-	{"internal/torture", "hookclient internal/agent/claude/tools internal/api internal/hook", "it knows brokers as everybody does: as programs with an API"},
+	{"internal/torture/baddisk", "", ""},
+	{"internal/torture", "hookclient internal/agent/claude/tools internal/api internal/hook internal/torture/baddisk", "it knows brokers as everybody does: as programs with an API"},
 }
 
 // modules says which packages may import one of another module, directly. It is the beginning of an

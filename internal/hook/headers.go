@@ -33,10 +33,13 @@ const (
 	HeaderRepoBranch = "Assent-Repo-Branch"
 	HeaderRepoHead   = "Assent-Repo-Head"
 	HeaderRepoRemote = "Assent-Repo-Remote"
-	// HeaderRetry is the broker's, beside 503 on /v1/hooks: its record is on a cluster, which is choosing
-	// another leader or is away for now, so the same hook should send the same request again until its own
-	// time is up, here or to another broker of that cluster. Its value is 1.
-	HeaderRetry = "Assent-Retry"
+	// HeaderRetry is the broker's, beside 503 on /v1/hooks: the same hook should send the same request again.
+	// RetryUntilDeadline: its record is on a cluster, which is choosing another leader or is away for now;
+	// again until the hook's own time is up, here or to another broker of that cluster. RetrySoon: its disk is
+	// slow; again for as long as the broker says so.
+	HeaderRetry        = "Assent-Retry"
+	RetryUntilDeadline = "1"
+	RetrySoon          = "soon"
 	// HeaderInterim on a request says that its hook reads interim answers; its value is 1. Then 102 means that the
 	// request is recorded and waits: where a proxy says afterwards that the broker behind it broke off, the
 	// hook comes back.

@@ -93,8 +93,8 @@ type Config struct {
 	Forgot func(ctx context.Context, session string) error
 	// Tree is the tree over the record; nil means that there is none.
 	Tree *tree.Log
-	// Shared says that other brokers share the record, on a cluster: hooks that it keeps waiting are to send
-	// their requests again.
+	// Shared says that other brokers share the record, on a cluster: a hook that comes while that is away may be told
+	// to come again, there too, until its own time is up.
 	Shared bool
 	// Ready says why /readyz should say no; nil means always ready.
 	Ready func() error

@@ -64,8 +64,11 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel,
 	a.Print = func(out []byte) { print = out }
 	pending, err = s.intake.Handle(r.Context(), a)
 	var unpublished *intake.PublishError
-	if s.cfg.Shared && errors.Is(err, broker.ErrUnavailable) {
-		w.Header().Set(hook.HeaderRetry, "1") // 503 follows
+	switch { // 503 follows
+	case s.cfg.Shared && errors.Is(err, broker.ErrUnavailable):
+		w.Header().Set(hook.HeaderRetry, hook.RetryUntilDeadline)
+	case errors.Is(err, broker.ErrPassing):
+		w.Header().Set(hook.HeaderRetry, hook.RetrySoon)
 	}
 	switch {
 	case pending != nil:

@@ -221,6 +221,16 @@ func TestHookIsToldToComeAgain(t *testing.T) {
 		}
 		g.log.Down(false)
 	})
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, server.Config{})
+		defer g.stop()
+		for err, want := range map[error]string{broker.ErrPassing: hook.RetrySoon, broker.ErrUnavailable: ""} {
+			g.failPublishing(fmt.Errorf("publish: %w", err))
+			if r := g.call(call{unix: true, method: "POST", path: "/v1/hooks", body: bash("x")}); r.status != http.StatusServiceUnavailable || r.header.Get(hook.HeaderRetry) != want {
+				t.Errorf("%T of the only broker: %d %v", err, r.status, r.header)
+			}
+		}
+	})
 }
 
 func TestReattach(t *testing.T) {

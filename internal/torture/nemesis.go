@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"assent/internal/torture/baddisk"
 )
 
 // The nemeses, by name.
@@ -41,7 +43,7 @@ func (o *Options) possible() (names []string) {
 				continue
 			}
 		case slowDisk, fullDisk:
-			if !canHaveDisks() {
+			if !baddisk.Possible() {
 				continue
 			}
 		case clock:
@@ -138,16 +140,16 @@ func (r *run) strike(ctx context.Context, s strike) {
 		pause(ctx, s.lasts)
 		l.slow.Store(0)
 	case slowDisk:
-		if err := pick(w.disked(), s).disk.slow(ctx, 50*time.Millisecond+time.Duration(s.at%1150)*time.Millisecond, s.lasts); err != nil {
+		if err := pick(w.disked(), s).disk.Slow(ctx, 50*time.Millisecond+time.Duration(s.at%2450)*time.Millisecond, s.lasts); err != nil {
 			r.h.violate("the nemesis: %v", err)
 		}
 	case fullDisk:
 		p := pick(w.disked(), s)
-		if err := p.disk.fill(); err != nil {
+		if err := p.disk.Fill(); err != nil {
 			r.h.violate("the nemesis: %v", err)
 		}
 		pause(ctx, s.lasts)
-		p.disk.heal()
+		p.disk.Heal()
 		if w.o.NATS > 0 { // a nats-server that had no space writes again when it is started again
 			p.signal(syscall.SIGTERM)
 			_ = p.start() // recover looks

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"assent/internal/torture/baddisk"
 )
 
 // NodeEnv names, in the environment of the program, the configuration of a nats-server that it is to be.
@@ -28,7 +30,7 @@ type world struct {
 	nodes   []*process
 	brokers []*process
 	links   []*link
-	disks   []*disk
+	disks   []*baddisk.Disk
 }
 
 // process is a program that can be killed and started again.
@@ -40,7 +42,7 @@ type process struct {
 	url  string // of a broker: its API; of a node: where clients reach it directly
 	dir  string // of a broker: its state
 
-	disk *disk // its own; nil if it has none
+	disk *baddisk.Disk // its own; nil if it has none
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd // guarded by mu, as all below; nil while it does not run
@@ -150,13 +152,14 @@ func (w *world) buildBroker(i int) error {
 }
 
 // place makes the directory of a process. If it keeps the record, and disks are to be broken, it has one of its own.
-func (w *world) place(dir string, record bool) (*disk, error) {
+func (w *world) place(dir string, record bool) (*baddisk.Disk, error) {
 	if record && (slices.Contains(w.o.Nemesis, slowDisk) || slices.Contains(w.o.Nemesis, fullDisk)) {
-		d, err := newDisk(dir)
-		if err == nil {
-			w.disks = append(w.disks, d)
+		d, err := baddisk.New(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%w; leave %s and %s out of --nemesis", err, slowDisk, fullDisk)
 		}
-		return d, err
+		w.disks = append(w.disks, d)
+		return d, nil
 	}
 	return nil, os.MkdirAll(dir, 0o700)
 }
@@ -278,7 +281,7 @@ func (w *world) heal() {
 		l.set(true)
 	}
 	for _, d := range w.disks {
-		d.heal()
+		d.Heal()
 	}
 	for _, p := range w.all() {
 		p.signal(syscall.SIGCONT)
@@ -328,7 +331,7 @@ func ready(ctx context.Context, client *http.Client, url string) bool {
 // end kills everything.
 func (w *world) end() {
 	for _, d := range w.disks {
-		d.heal() // who waits for a frozen disk cannot be killed
+		d.Heal() // who waits for a frozen disk cannot be killed
 	}
 	for _, p := range append(append([]*process{}, w.brokers...), w.nodes...) {
 		p.signal(syscall.SIGKILL)
@@ -337,7 +340,7 @@ func (w *world) end() {
 		l.close()
 	}
 	for _, d := range w.disks {
-		d.end()
+		d.End()
 	}
 }
 

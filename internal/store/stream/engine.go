@@ -64,19 +64,21 @@ type engine struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	srv        *server.Server // nil while there is none
-	serving    bool           // srv has its streams: a request before that would get no answer
-	host       string         // where the embedded server listens
-	port       int            // 0 before the first start, then fixed
-	fatal      error          // what the server called fatal
-	trust      context.Context
-	distrust   context.CancelCauseFunc
-	mustStart  bool      // only a restart can fix what ended trust
-	unproven   bool      // trust was restored without a restart, and nothing was written since
-	lastAck    time.Time // of any write
-	full       bool      // the disk was too full at the last look
-	session    context.Context
-	endSession context.CancelFunc
+	srv         *server.Server // nil while there is none
+	serving     bool           // srv has its streams: a request before that would get no answer
+	host        string         // where the embedded server listens
+	port        int            // 0 before the first start, then fixed
+	fatal       error          // what the server called fatal
+	trust       context.Context
+	distrust    context.CancelCauseFunc
+	mustStart   bool      // only a restart can fix what ended trust
+	unproven    bool      // trust was restored without a restart, and nothing was written since
+	lastAck     time.Time // of any write
+	slow        slowness
+	silentSince time.Time // since when no write was acknowledged; zero while they are
+	full        bool      // the disk was too full at the last look
+	session     context.Context
+	endSession  context.CancelFunc
 }
 
 func newEngine(kind engineKind, logf func(string, ...any)) *engine {

@@ -217,7 +217,7 @@ func (e *engine) streamState(ctx context.Context, js jetstream.JetStream, name s
 
 // streamInfo asks the server for what it knows of a stream.
 func (e *engine) streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.answerTime())
 	defer cancel()
 	asked := time.Now()
 	st, err := js.Stream(ctx, name)

@@ -79,7 +79,7 @@ func (f *follower) pass(ctx, session context.Context) error {
 	if session.Err() != nil {
 		return errOdd
 	}
-	createCtx, cancel := context.WithTimeout(ctx, 2*readTimeout)
+	createCtx, cancel := context.WithTimeout(ctx, 2*f.engine.answerTime())
 	defer cancel()
 	defer context.AfterFunc(session, cancel)()
 	if err := f.findStart(createCtx); err != nil {
@@ -189,7 +189,7 @@ func (f *follower) next(ctx context.Context, messages jetstream.MessagesContext)
 
 // look asks the stream's leader for the next message.
 func (f *follower) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, f.engine.answerTime())
 	defer cancel()
 	subject := f.filter
 	if subject == "" {

@@ -21,7 +21,8 @@ import (
 const (
 	// writeTimeout is how long a write waits while the engine acknowledges nothing at all, and
 	// lookTimeout how long we then look whether it was recorded. Together they stay below
-	// a second. A slow engine that acknowledges others' writes is waited for.
+	// a second. A slow engine that acknowledges others' writes is waited for, and so is, for longer, one whose
+	// disk was seen to be slow: see slowness.
 	writeTimeout = 750 * time.Millisecond
 	lookTimeout  = 200 * time.Millisecond
 	// clusterTimeout is the same as writeTimeout of a cluster. A busy one is late for other reasons than a
@@ -42,7 +43,11 @@ const (
 
 // unavailable wraps an error of an engine for callers.
 func (e *engine) unavailable(err error) error {
-	return fmt.Errorf("%w: %s: %w", broker.ErrUnavailable, e.kind.name, err)
+	kind := broker.ErrUnavailable
+	if e.passes() {
+		kind = broker.ErrPassing
+	}
+	return fmt.Errorf("%w: %s: %w", kind, e.kind.name, err)
 }
 
 // write runs one write of about size bytes, in its turn, until the engine falls silent or ctx
@@ -72,11 +77,11 @@ func (e *engine) write(ctx context.Context, size int, do func(context.Context) e
 	defer context.AfterFunc(trust, stop)()
 	session := e.currentSession()
 	defer context.AfterFunc(session, stop)()
-	defer e.untilSilent(giveUp)()
+	ended := e.untilSilent(giveUp)
 	err := do(callCtx)
+	ended(err == nil)
 	switch apiErr := (*jetstream.APIError)(nil); {
 	case err == nil:
-		e.proved()
 		return nil
 	case errors.As(err, &apiErr), errors.Is(err, jetstream.ErrInvalidKey):
 		return err
@@ -116,14 +121,6 @@ func (e *engine) whyNot(trust context.Context) error {
 	return context.Cause(trust)
 }
 
-// proved notes that a write was acknowledged.
-func (e *engine) proved() {
-	e.mu.Lock()
-	e.unproven = false
-	e.lastAck = time.Now()
-	e.mu.Unlock()
-}
-
 // fail ends the trust in the engine and wakes the supervisor. mustStart says that only a
 // restart helps.
 func (e *engine) fail(reason error, mustStart bool) {
@@ -131,6 +128,9 @@ func (e *engine) fail(reason error, mustStart bool) {
 	first := e.trust.Err() == nil
 	e.distrust(reason)
 	e.mustStart = e.mustStart || mustStart
+	if errors.Is(reason, errSilent) && e.silentSince.IsZero() {
+		e.silentSince = time.Now()
+	}
 	e.mu.Unlock()
 	if first {
 		e.logf("%s: cannot write, refusing until it works again: %v", e.kind.name, reason)

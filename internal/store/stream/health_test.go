@@ -90,18 +90,90 @@ func TestSilenceOfAnEngine(t *testing.T) {
 			e := newEngine(engineKind{inFlight: 1}, t.Logf)
 			e.dir = dir
 			defer e.cancel()
+			acknowledged := e.untilSilent(func(error) { t.Error("gave up in time") })
 			begun := time.Now()
 			var gaveUp time.Duration
-			defer e.untilSilent(func(error) { gaveUp = time.Since(begun) })()
-			time.Sleep(patience / 2)
-			e.proved()
+			ended := e.untilSilent(func(error) { gaveUp = time.Since(begun) })
+			time.Sleep(patience / 4)
+			acknowledged(true)
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if late := gaveUp - patience/2 - patience; late < 0 || late > silenceStep {
+			if late := gaveUp - patience/4 - patience; late < 0 || late > silenceStep {
 				t.Errorf("%q gave up after %v, want %v after the last acknowledgement", dir, gaveUp, patience)
 			}
+			ended(false)
 		})
 	}
+}
+
+// A silence that ended well may come again, and last longer; who shows nothing slow any more is trusted less in time.
+func TestPatienceFollowsTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(engineKind{inFlight: 1}, t.Logf)
+		e.dir = "embedded"
+		defer e.cancel()
+		wants := func(what string, want time.Duration) {
+			t.Helper()
+			if got := e.patience(); got != want {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+		write := func(d time.Duration) {
+			ended := e.untilSilent(func(error) {})
+			time.Sleep(d)
+			ended(true)
+		}
+		wants("nothing is known", writeTimeout)
+		write(10 * time.Millisecond)
+		wants("a quick disk", writeTimeout)
+		e.slow.shown(2*time.Second, time.Now()) // as a probe does
+		wants("an fsync of two seconds", 6*time.Second)
+		var gaveUp time.Duration
+		begun := time.Now()
+		ended := e.untilSilent(func(error) { gaveUp = time.Since(begun) })
+		time.Sleep(time.Minute)
+		ended(false)
+		if late := gaveUp - 6*time.Second; late < 0 || late > silenceStep {
+			t.Errorf("gave up after %v", gaveUp)
+		}
+		write(5 * time.Second)
+		wants("one of five seconds", 15*time.Second)
+		e.slow.shown(time.Hour, time.Now())
+		wants("one of an hour", longestPatience)
+		time.Sleep(slowMemory)
+		write(10 * time.Millisecond)
+		wants("minutes later", longestPatience)
+		time.Sleep(slowMemory)
+		write(10 * time.Millisecond)
+		wants("quick again", writeTimeout)
+	})
+}
+
+// What an engine without a disk that complains cannot do now it may soon; but not for ever, nor with one that is broken.
+func TestPassing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(engineKind{inFlight: 1}, t.Logf)
+		e.dir = "embedded"
+		defer e.cancel()
+		wants := func(what string, want bool) {
+			t.Helper()
+			if err := e.unavailable(errSilent); errors.Is(err, broker.ErrPassing) != want || !errors.Is(err, broker.ErrUnavailable) {
+				t.Errorf("%s: %v, passing is to be %v", what, err, want)
+			}
+		}
+		wants("nothing is silent", false)
+		e.fail(errSilent, false)
+		wants("just now", true)
+		time.Sleep(silencePasses / 2)
+		e.fail(errSilent, false) // again
+		time.Sleep(silencePasses / 2)
+		wants("for long", false)
+		e.untilSilent(func(error) {})(true)
+		e.fail(errSilent, false)
+		wants("anew", true)
+		e.fail(errors.New("no space left on device"), true)
+		wants("the disk is full", false)
+	})
 }
 
 func TestMeansBroken(t *testing.T) {

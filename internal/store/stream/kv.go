@@ -51,7 +51,7 @@ func (s *Stream) last(ctx context.Context, key string) (rawMessage, error) {
 	if !plainKey.MatchString(key) {
 		return rawMessage{}, jetstream.ErrInvalidKey
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.record.answerTime())
 	defer cancel()
 	ask, err := json.Marshal(map[string]any{"last_by_subj": kvSubjects + key})
 	if err != nil {

@@ -57,7 +57,7 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	// went through after all, or nobody knows. The request's records do.
 	timeout := lookTimeout
 	if isConflict(err) {
-		timeout = readTimeout // the engine works, however busy it is
+		timeout = s.record.answerTime() // the engine works, however busy it is
 	}
 	seq, lookErr := s.lookFor(ctx, rec, after, timeout)
 	if errorCode(err) == wrongLastSequenceInFlight {

@@ -8,12 +8,100 @@ import (
 // errSilent ends a write that the engine left without an acknowledgement.
 var errSilent = errors.New("no acknowledgement of anything in time")
 
+const (
+	// slowFactor times the longest silence that ended well is how long the next one may last, and longestPatience
+	// bounds it.
+	slowFactor      = 3
+	longestPatience = 30 * time.Second
+	// slowMemory is for how long at least, and twice that at most, a silence is remembered.
+	slowMemory = 5 * time.Minute
+	// silencePasses is how long a silence of the embedded engine counts as one that will pass: its disk has complained
+	// of nothing, and may be slow.
+	silencePasses = 5 * time.Second
+)
+
+// slowness remembers the longest silence of an engine that ended with an acknowledgement. A disk that takes two
+// seconds for an fsync is slow and not broken, and is waited for once it has shown that.
+type slowness struct {
+	now, before time.Duration // the longest of the current span of slowMemory, and of the one before
+	since       time.Time     // when the current span began
+}
+
+// shown notes a silence that ended well at a time.
+func (s *slowness) shown(silence time.Duration, at time.Time) {
+	s.turn(at)
+	s.now = max(s.now, silence)
+}
+
+// longest is the longest silence that is remembered at a time.
+func (s *slowness) longest(at time.Time) time.Duration {
+	s.turn(at)
+	return max(s.now, s.before)
+}
+
+func (s *slowness) turn(at time.Time) {
+	switch since := at.Sub(s.since); {
+	case since >= 2*slowMemory:
+		s.now, s.before, s.since = 0, 0, at
+	case since >= slowMemory:
+		s.now, s.before, s.since = 0, s.now, at
+	}
+}
+
 // patience is how long the engine may acknowledge nothing.
 func (e *engine) patience() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.patienceLocked()
+}
+
+func (e *engine) patienceLocked() time.Duration {
+	least := writeTimeout
 	if e.dir == "" {
-		return clusterTimeout
+		least = clusterTimeout
 	}
-	return writeTimeout
+	return max(least, e.learnedLocked())
+}
+
+// learnedLocked is how long what the engine has shown lets it be silent.
+func (e *engine) learnedLocked() time.Duration {
+	return min(slowFactor*e.slow.longest(time.Now()), longestPatience)
+}
+
+// answerTime bounds a read that the server should answer at once. Behind a write to a slow disk it waits.
+func (e *engine) answerTime() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return max(readTimeout, e.learnedLocked())
+}
+
+// passes reports whether the engine, which does not work now, is likely to do so soon by itself: a cluster that chooses a
+// leader or is out of reach, or a disk that is being slow.
+func (e *engine) passes() bool {
+	if e.dir == "" {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.mustStart && !e.silentSince.IsZero() && time.Since(e.silentSince) < max(silencePasses, e.patienceLocked())
+}
+
+// runningTime calls f and returns how long it took, without the time in which the machine was held up.
+func runningTime(f func()) time.Duration {
+	s, tick, done := silence{lastLook: time.Now()}, time.NewTicker(silenceStep), make(chan struct{})
+	defer tick.Stop()
+	go func() {
+		defer close(done)
+		f()
+	}()
+	for {
+		select {
+		case <-tick.C:
+			s.look(time.Now(), time.Time{})
+		case <-done:
+			return s.look(time.Now(), time.Time{})
+		}
+	}
 }
 
 // silence is how long an engine has sent nothing. It is checked every silenceStep, and a check that
@@ -37,11 +125,12 @@ func (s *silence) look(now, heard time.Time) time.Duration {
 	return s.lasted
 }
 
-// untilSilent calls giveUp when the engine has acknowledged no write for its patience.
-func (e *engine) untilSilent(giveUp func(error)) (stop func()) {
+// untilSilent calls giveUp when the engine has acknowledged no write for its patience. stop says whether the write that
+// was waited for was acknowledged.
+func (e *engine) untilSilent(giveUp func(error)) (stop func(acknowledged bool)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s, patience := silence{lastLook: time.Now()}, e.patience()
+	s := silence{lastLook: time.Now()}
 	var t *time.Timer // guarded by mu, as over
 	over := false
 	t = time.AfterFunc(silenceStep, func() {
@@ -50,16 +139,22 @@ func (e *engine) untilSilent(giveUp func(error)) (stop func()) {
 		if over {
 			return
 		}
-		if left := patience - s.look(time.Now(), e.lastAck); left > 0 {
+		// What another write has shown meanwhile counts for this one, too.
+		if left := e.patienceLocked() - s.look(time.Now(), e.lastAck); left > 0 {
 			t.Reset(min(left, silenceStep))
 			return
 		}
 		giveUp(errSilent)
 	})
-	return func() {
+	return func(acknowledged bool) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		over = true
 		t.Stop()
+		if acknowledged {
+			now := time.Now()
+			e.slow.shown(s.look(now, e.lastAck), now)
+			e.unproven, e.lastAck, e.silentSince = false, now, time.Time{}
+		}
 	}
 }

@@ -72,10 +72,13 @@ func (e *engine) fix() error {
 		e.trustAgain(false)
 		return nil
 	}
-	if err := errors.Join(e.checkSpace(0), probeDisk(e.dir)); err != nil {
+	var err error
+	took := runningTime(func() { err = errors.Join(e.checkSpace(0), probeDisk(e.dir)) })
+	if err != nil {
 		return err
 	}
 	e.mu.Lock()
+	e.slow.shown(took, time.Now())
 	restart := e.mustStart || e.unproven || e.srv == nil
 	e.mu.Unlock()
 	if !restart && e.answers(e.ctx) == nil {
@@ -127,7 +130,7 @@ const wrongSequence = math.MaxInt64
 
 // answers asks the stream for a write that it must refuse: an answer without a trace.
 func (e *engine) answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, max(2*time.Second, e.patience()))
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
 	subject := "hooks.Unknown"

@@ -1,4 +1,4 @@
-package torture
+package baddisk
 
 import (
 	"errors"
@@ -10,16 +10,16 @@ import (
 
 // A disk is full until it is healed; and who writes to one that is frozen waits.
 func TestDisk(t *testing.T) {
-	if !canHaveDisks() {
+	if !Possible() {
 		t.Skip("this user may not mount an image, or there is no mkfs.ext4")
 	}
-	d, err := newDisk(filepath.Join(t.TempDir(), "disk"))
+	d, err := New(filepath.Join(t.TempDir(), "disk"))
 	if err != nil {
 		t.Skipf("no disk can be made here: %v", err)
 	}
-	defer d.end()
+	defer d.End()
 	write := func() error {
-		f, err := os.OpenFile(filepath.Join(d.dir, "file"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(filepath.Join(d.Dir, "file"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
 		}
@@ -32,14 +32,14 @@ func TestDisk(t *testing.T) {
 	if err := write(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.fill(); err != nil {
+	if err := d.Fill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := write(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("on a full disk: %v", err)
 	}
-	d.heal()
-	if err := d.freeze(true); err != nil {
+	d.Heal()
+	if err := d.Freeze(true); err != nil {
 		t.Fatal(err)
 	}
 	written := make(chan error, 1)
@@ -49,7 +49,7 @@ func TestDisk(t *testing.T) {
 		t.Errorf("on a frozen disk: %v", err)
 	default:
 	}
-	d.heal()
+	d.Heal()
 	if err := <-written; err != nil {
 		t.Errorf("afterwards: %v", err)
 	}

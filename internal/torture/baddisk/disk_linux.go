@@ -1,4 +1,6 @@
-package torture
+// Package baddisk makes file systems that can be full, and frozen, so that who writes to them waits. It is for tests and
+// `assent torture`; on Linux, for root.
+package baddisk
 
 import (
 	"context"
@@ -13,20 +15,20 @@ import (
 	"time"
 )
 
-// diskSize is how large the disk of a process is. Its image is a sparse file.
+// diskSize is how large a disk is, in bytes. Its image is a sparse file.
 const diskSize = 2 << 30
 
-// disk is a file system of its own under a directory: it can be full, and it can be frozen, so that who writes
+// Disk is a file system of its own under a directory: it can be full, and it can be frozen, so that who writes
 // waits for it.
-type disk struct {
-	dir string
+type Disk struct {
+	Dir string // where it is mounted
 
 	mu     sync.Mutex
 	frozen bool // guarded by mu
 }
 
-// canHaveDisks reports whether this user may mount an image.
-func canHaveDisks() bool {
+// Possible reports whether this user may mount an image.
+func Possible() bool {
 	if os.Geteuid() != 0 {
 		return false
 	}
@@ -39,8 +41,8 @@ func canHaveDisks() bool {
 	return err == nil
 }
 
-// newDisk mounts a new one at dir, which is made.
-func newDisk(dir string) (*disk, error) {
+// New mounts a new one at dir, which is made.
+func New(dir string) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -53,21 +55,21 @@ func newDisk(dir string) (*disk, error) {
 	}
 	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", "-m", "0", image}, {"mount", "-o", "loop", image, dir}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s: %w: %s; leave %s and %s out of --nemesis", args[0], err, strings.TrimSpace(string(out)), slowDisk, fullDisk)
+			return nil, fmt.Errorf("%s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
 		}
 	}
-	return &disk{dir: dir}, nil
+	return &Disk{Dir: dir}, nil
 }
 
-// slow lets nothing be written but for a moment after each while, until ctx is done or the time is over.
-func (d *disk) slow(ctx context.Context, while, lasts time.Duration) error {
-	defer d.freeze(false)
+// Slow lets nothing be written but for a moment after each while, until ctx is done or the time is over.
+func (d *Disk) Slow(ctx context.Context, while, lasts time.Duration) error {
+	defer d.Freeze(false)
 	for end := time.Now().Add(lasts); time.Now().Before(end) && ctx.Err() == nil; {
-		if err := d.freeze(true); err != nil {
+		if err := d.Freeze(true); err != nil {
 			return err
 		}
 		pause(ctx, while)
-		if err := d.freeze(false); err != nil {
+		if err := d.Freeze(false); err != nil {
 			return err
 		}
 		pause(ctx, 20*time.Millisecond)
@@ -75,14 +77,14 @@ func (d *disk) slow(ctx context.Context, while, lasts time.Duration) error {
 	return nil
 }
 
-// freeze begins or ends that writers wait.
-func (d *disk) freeze(begin bool) error {
+// Freeze begins or ends that writers wait.
+func (d *Disk) Freeze(begin bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.frozen == begin {
 		return nil
 	}
-	f, err := os.Open(d.dir)
+	f, err := os.Open(d.Dir)
 	if err != nil {
 		return err
 	}
@@ -92,16 +94,16 @@ func (d *disk) freeze(begin bool) error {
 		request = 0xc0045877 // FIFREEZE
 	}
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, 0); errno != 0 {
-		return fmt.Errorf("freeze the disk at %s: %w", d.dir, errno)
+		return fmt.Errorf("freeze the disk at %s: %w", d.Dir, errno)
 	}
 	d.frozen = begin
 	return nil
 }
 
-func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
+func (d *Disk) ballast() string { return filepath.Join(d.Dir, "ballast") }
 
-// fill leaves no block.
-func (d *disk) fill() error {
+// Fill leaves no block.
+func (d *Disk) Fill() error {
 	f, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -116,21 +118,29 @@ func (d *disk) fill() error {
 		case errors.Is(err, syscall.ENOSPC):
 			step /= 2
 		case !errors.Is(err, syscall.EINTR):
-			return fmt.Errorf("fill the disk at %s: %w", d.dir, err)
+			return fmt.Errorf("fill the disk at %s: %w", d.Dir, err)
 		}
 	}
 	return nil
 }
 
-// heal lets everybody write again.
-func (d *disk) heal() {
-	_ = d.freeze(false)
+// Heal lets everybody write again.
+func (d *Disk) Heal() {
+	_ = d.Freeze(false)
 	_ = os.Remove(d.ballast()) // it may not be there
 }
 
-// end takes the disk away with all that is on it. Nobody runs on it any more.
-func (d *disk) end() {
-	d.heal()
-	_ = exec.Command("umount", "-l", d.dir).Run()
-	_ = os.Remove(d.dir + ".img")
+// End takes the disk away with all that is on it. Nobody runs on it any more.
+func (d *Disk) End() {
+	d.Heal()
+	_ = exec.Command("umount", "-l", d.Dir).Run()
+	_ = os.Remove(d.Dir + ".img")
+}
+
+// pause waits for a time, or until ctx is done.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
