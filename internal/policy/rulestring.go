@@ -108,7 +108,7 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 func bareTool(name string, guard bool) (*match, error) {
 	if !guard {
 		switch {
-		case tools.Of(name).Kind == tool.Command:
+		case tools.Of(name).Kind == tool.Command, tools.Of(name).Runs:
 			return nil, errors.New("a rule that allows must name a program; this one allows every command")
 		case strings.Contains(name, "*"):
 			return nil, errors.New("a rule that allows must name the tool in full")
@@ -144,7 +144,11 @@ func mcpString(tool string, guard bool) (*match, error) {
 	}
 	if guard {
 		// Wide: however the name is cut into server and tool.
-		return &match{tools: []glob{textGlob(tool), textGlob(tool + "__*")}}, nil
+		g := &match{tools: []glob{textGlob(tool), textGlob(tool + "__*")}}
+		if !has || strings.Trim(name, "*") == "" {
+			g.server = m.server
+		}
+		return g, nil
 	}
 	return &match{mcp: m}, nil
 }

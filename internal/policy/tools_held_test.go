@@ -1,0 +1,66 @@
+package policy
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestToolsHeld reads testdata/tools.txt.
+func TestToolsHeld(t *testing.T) {
+	text, err := os.ReadFile("testdata/tools.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s *Set
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if rules, is := strings.CutPrefix(line, "= "); is {
+			s = load(t, "version: 1\n"+strings.ReplaceAll(rules, "; ", "\n"))
+			continue
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		parts := strings.SplitN(line, " ", 3)
+		if len(parts) != 3 {
+			t.Fatalf("no row: %q", line)
+		}
+		rows++
+		c := bash("")
+		c.Tool, c.Input = parts[1], json.RawMessage(parts[2])
+		v := s.Eval(c)
+		if string(v.Action) != parts[0] {
+			t.Errorf("%s: %s (%s, %s)", line, v.Action, v.Rule, v.Reason)
+		}
+		if x := s.Explain(c); x.Action != v.Action {
+			t.Errorf("%s: explained as %s", line, x.Action)
+		}
+	}
+	if rows < 100 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+// TestEveryCommandByAnotherTool: a tool that runs any command is allowed by its name no more than Bash is.
+func TestEveryCommandByAnotherTool(t *testing.T) {
+	for _, text := range []string{"allow: [Monitor]", "allow: [PowerShell]", "rules: [{id: a, action: allow, match: {tool: Monitor}}]"} {
+		if _, err := Load([]Source{{Name: "f", Layer: User, Data: []byte("version: 1\n" + text)}}, LoadOptions{}); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+	load(t, "version: 1\ndeny: [Monitor]\nask: [PowerShell]")
+}
+
+// TestUnknownDirectory: what may be the file that a rule denies is not allowed by the tool's name alone.
+func TestUnknownDirectory(t *testing.T) {
+	s := load(t, "version: 1\nallow: [Read, Grep]\ndeny: [\"Read(~/project/docs/**)\"]")
+	for _, c := range []Call{tool1("Read", "file_path", "docs/a"), tool1("Grep", "pattern", "x")} {
+		c.Cwd, c.Project = "", ""
+		if v := s.Eval(c); v.Action == "allow" {
+			t.Errorf("%s %s: %+v", c.Tool, c.Input, v)
+		}
+	}
+}
