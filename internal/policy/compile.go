@@ -28,13 +28,13 @@ func (c *compiler) match(n *yaml.Node, guard bool) *match {
 			for _, w := range c.texts(n, "the name of a tool") {
 				if !toolName.MatchString(w.text) {
 					c.problem(w.at, "%q is no name of a tool", short(w.text))
-				} else if !guard && (tools.Of(w.text).Kind == tool.Command || tools.Of(w.text).Runs || strings.Contains(w.text, "*")) {
+				} else if !guard && (tools.Of(w.text).Kind == tool.Command || strings.Contains(w.text, "*")) {
 					c.problem(w.at, "a rule that allows must name one tool in full, and for Bash a program (command:)")
 				}
 				if err := toolMistake(w.text); err != nil {
 					c.problem(w.at, "%v", err)
 				}
-				c.noteTool(w)
+				c.noteTool(w, guard)
 				m.tools = append(m.tools, sameTools(w.text)...)
 			}
 		},

@@ -108,7 +108,7 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 func bareTool(name string, guard bool) (*match, error) {
 	if !guard {
 		switch {
-		case tools.Of(name).Kind == tool.Command, tools.Of(name).Runs:
+		case tools.Of(name).Kind == tool.Command:
 			return nil, errors.New("a rule that allows must name a program; this one allows every command")
 		case strings.Contains(name, "*"):
 			return nil, errors.New("a rule that allows must name the tool in full")

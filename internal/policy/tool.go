@@ -181,6 +181,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			if !matchAny(m.tools, e.call.Tool) || !inputMatches(m.agents, e) {
 				return false, fault{"tool", "the tool is another one"}
 			}
+			if e.tool.Runs {
+				return false, fault{"tool", "it runs any command, and the rule names none"}
+			}
 			// What no rule can be held against may be what another one denies.
 			for _, at := range paths {
 				if t.op != opRead && obeyed(at) != "" {

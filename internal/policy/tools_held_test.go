@@ -44,14 +44,23 @@ func TestToolsHeld(t *testing.T) {
 	}
 }
 
-// TestEveryCommandByAnotherTool: a tool that runs any command is allowed by its name no more than Bash is.
+// TestEveryCommandByAnotherTool: a tool that runs any command is allowed by its name no more than Bash is. Files
+// that have such a rule stay valid, and are told.
 func TestEveryCommandByAnotherTool(t *testing.T) {
-	for _, text := range []string{"allow: [Monitor]", "allow: [PowerShell]", "rules: [{id: a, action: allow, match: {tool: Monitor}}]"} {
-		if _, err := Load([]Source{{Name: "f", Layer: User, Data: []byte("version: 1\n" + text)}}, LoadOptions{}); err == nil {
-			t.Errorf("%s is accepted", text)
+	for _, text := range []string{"allow: [Monitor]", "allow: [PowerShell]", "rules: [{id: a, action: allow, match: {tool: [Monitor, PowerShell]}}]"} {
+		s := load(t, "version: 1\n"+text)
+		if notes := s.Notices(); len(notes) == 0 || !strings.Contains(notes[0].Message, "runs any command") {
+			t.Errorf("%s: %v", text, notes)
+		}
+		for _, name := range []string{"Monitor", "PowerShell"} {
+			if v := s.Eval(tool1(name, "command", "ls")); v.Action == "allow" {
+				t.Errorf("%s allows %s", text, name)
+			}
 		}
 	}
-	load(t, "version: 1\ndeny: [Monitor]\nask: [PowerShell]")
+	if notes := load(t, "version: 1\ndeny: [Monitor]\nask: [PowerShell]").Notices(); len(notes) != 0 {
+		t.Errorf("%v", notes)
+	}
 }
 
 // TestUnknownDirectory: what may be the file that a rule denies is not allowed by the tool's name alone.
