@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/codex/patch"
 	"assent/internal/agent/tool"
 	"assent/internal/agent/toolset"
 	"assent/internal/text/strictjson"
@@ -44,11 +45,56 @@ func (s *Set) handed(e *scope, o *outcome) {
 			}
 			continue
 		}
-		for _, p := range handedPaths(t.text, e.home) {
-			s.handedPath(p, t.text, e, o)
+		names, whole := patched(t.text)
+		if !whole {
+			o.refuse("input", "It is not certain which files a patch in its input changes.")
+		}
+		for _, name := range names {
+			if at, ok := e.resolvePath(e.cwd, name); ok && obeyed(at) != "" {
+				o.refuse("input", obeyedFault(at).why)
+			}
+		}
+		for _, name := range append(names, t.text) {
+			for _, p := range handedPaths(name, e.home) {
+				s.handedPath(p, name, e, o)
+			}
 		}
 	}
 	e.charge(nil)
+}
+
+// patched are the files that a text changes if it is a patch, and whether it is certain that there are no others.
+func patched(text string) (names []string, whole bool) {
+	if !strings.Contains(text, "\n") {
+		return nil, true
+	}
+	if strings.Contains(text, "*** ") && strings.Contains(text, " Patch") {
+		p := patch.Read(text)
+		for _, f := range p.Files {
+			names = append(names, f.Path)
+		}
+		return names[:min(len(names), maxPatchFiles)], p.Whole && len(names) <= maxPatchFiles
+	}
+	if !strings.Contains(text, "+++ ") {
+		return nil, true
+	}
+	for line := range strings.Lines(text) { // what diff and git write
+		for _, head := range []string{"--- ", "+++ ", "rename to ", "rename from ", "copy to "} {
+			name, is := strings.CutPrefix(line, head)
+			if !is {
+				continue
+			}
+			if len(names) == 4*maxPatchFiles {
+				return names, false
+			}
+			name, _, _ = strings.Cut(strings.TrimRight(name, "\r\n"), "\t")
+			names = append(names, name)
+			if _, below, has := strings.Cut(name, "/"); has && below != "" { // a/x and b/x are x
+				names = append(names, below)
+			}
+		}
+	}
+	return names, true
 }
 
 // handedPath holds a text that may be the path of a file here against the rules.
