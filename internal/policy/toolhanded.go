@@ -20,6 +20,7 @@ import (
 const (
 	maxHandedDepth = 16
 	maxHandedTexts = 256
+	maxHandedShell = 8 // commands
 )
 
 // handed holds the texts in the input of a tool that is not known well against what other tools may not touch.
@@ -34,8 +35,15 @@ func (s *Set) handed(e *scope, o *outcome) {
 	if !whole {
 		o.refuse("input", "There is more in its input than is looked at.")
 	}
+	commands := 0
 	for _, t := range texts {
-		s.handedCommand(t, e, o)
+		if t.isCommand() {
+			if commands++; commands > maxHandedShell || !e.spend(1) {
+				o.refuse("input", "There are more commands in its input than are looked at.")
+				break
+			}
+			s.handedCommand(t.text, e, o)
+		}
 		if address, ok := readAddress(t.text); ok && strings.Contains(t.text, "://") && address.scheme != "file" {
 			for _, r := range s.guardURLs {
 				e.charge(r)
@@ -137,13 +145,10 @@ func (e *surroundings) gone(at resolvedPath) bool {
 }
 
 // handedCommand has the rules that deny or ask about commands judge a command that another tool is given.
-func (s *Set) handedCommand(t handedText, e *scope, o *outcome) {
-	if !slices.Contains([]string{"command", "cmd", "script", "shell_command", "commandline"}, strings.ToLower(t.key)) {
-		return
-	}
+func (s *Set) handedCommand(text string, e *scope, o *outcome) {
 	call := *e.call
 	call.Tool = tools.Bash
-	call.Input, _ = json.Marshal(map[string]string{tools.Of(tools.Bash).Command: t.text}) // of texts there is no error
+	call.Input, _ = json.Marshal(map[string]string{tools.Of(tools.Bash).Command: text}) // of texts there is no error
 	inner, found := newScope(), &outcome{}
 	defer inner.release()
 	inner.call, inner.tool, inner.readlink = &call, tools.Of(tools.Bash), e.readlink
@@ -188,6 +193,11 @@ func (e *scope) aboutServer(server []glob) truth {
 
 // handedText is a text in an input, with the member that it stands in.
 type handedText struct{ key, text string }
+
+// isCommand says that the member is one that other tools have a command in.
+func (t handedText) isCommand() bool {
+	return slices.Contains([]string{"command", "cmd", "script", "shell_command", "commandline"}, strings.ToLower(t.key))
+}
 
 // handedTexts are all texts in an input; whole is false where there are too many.
 func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {

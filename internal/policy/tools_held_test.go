@@ -73,3 +73,21 @@ func TestUnknownDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestHandedIsBounded: an input of any size is answered, and what is not looked at wholly is not allowed.
+func TestHandedIsBounded(t *testing.T) {
+	s := load(t, "version: 1\nallow: [mcp__a]\ndeny: [\"Bash(rm *)\", \"Read(**/x)\", \"WebFetch(domain:evil.com)\"]\nuse: [builtin/readonly@1]")
+	for name, input := range map[string]string{
+		"texts":    `{"a":[` + strings.Repeat(`"b/c/d",`, 10_000) + `"b"]}`,
+		"commands": `{"a":[` + strings.Repeat(`{"command":"cat a | cat b; ls"},`, 10_000) + `{"command":"ls"}]}`,
+		"deep":     `{"a":` + strings.Repeat(`[`, 100) + `"x"` + strings.Repeat(`]`, 100) + `}`,
+		"patch":    `{"a":"*** Begin Patch\n` + strings.Repeat(`*** Add File: b\n+x\n`, 1000) + `*** End Patch"}`,
+		"diff":     `{"a":"` + strings.Repeat(`--- a/b\n+++ a/b\n`, 1000) + `"}`,
+	} {
+		c := bash("")
+		c.Tool, c.Input = "mcp__a__b", json.RawMessage(input)
+		if v := s.Eval(c); v.Action != "ask" {
+			t.Errorf("%s: %s (%s)", name, v.Action, v.Reason)
+		}
+	}
+}
