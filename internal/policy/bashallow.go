@@ -110,6 +110,9 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 		if r == nil || e.unnamed(r.match).selector != "" || r.quiet() && e.networkFile(at) {
 			return false
 		}
+		if u.Kind == shell.Write && obeyed(at) != "" {
+			return false
+		}
 		set := r.match.command.stdout
 		if u.Kind == shell.ReadFile {
 			set = r.match.command.stdin

@@ -34,7 +34,7 @@ func (c *compiler) match(n *yaml.Node, guard bool) *match {
 				if err := toolMistake(w.text); err != nil {
 					c.problem(w.at, "%v", err)
 				}
-				c.noteTool(w)
+				c.noteTool(w, guard)
 				m.tools = append(m.tools, sameTools(w.text)...)
 			}
 		},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 
 	"go.yaml.in/yaml/v3"
@@ -158,7 +159,7 @@ func (c *compiler) strings(n *yaml.Node, a hook.Action) {
 			continue
 		}
 		if tool, _, _ := strings.Cut(w.text, "("); toolName.MatchString(tool) {
-			c.noteTool(word{tool, w.at})
+			c.noteTool(word{tool, w.at}, a != hook.ActionAllow)
 		}
 		m, err := readRuleString(w.text, c.out.source.Dir, a != hook.ActionAllow)
 		if err != nil {
@@ -172,8 +173,11 @@ func (c *compiler) strings(n *yaml.Node, a hook.Action) {
 	}
 }
 
-// noteTool says that no tool of a name is known: that of another agent, perhaps.
-func (c *compiler) noteTool(w word) {
+// noteTool says that no tool of a name is known: that of another agent, perhaps; or that a rule allows nothing.
+func (c *compiler) noteTool(w word, guard bool) {
+	if !guard && tools.Of(w.text).Runs {
+		c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, fmt.Sprintf("%s runs any command, so that no rule allows it by its name alone; this one allows nothing", w.text)})
+	}
 	if unknownTool(w.text) && toolMistake(w.text) == nil {
 		c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, fmt.Sprintf("no tool named %q is known here; the rule holds for one of exactly this name", short(w.text))})
 	}

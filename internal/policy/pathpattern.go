@@ -24,6 +24,7 @@ type pathPattern struct {
 	below  glob   // relative to the anchor, without a slash in front
 	inner  bool   // added to a guard: what is in the directory it names
 	all    bool   // everything below the anchor, and the anchor itself
+	folded *glob  // below for names in which case does not count; nil where that is the same
 }
 
 // pathPatterns compiles a pattern of a structured rule.
@@ -81,7 +82,12 @@ func (p *pathPattern) compile(s string) error {
 	s = strings.TrimSuffix(s, "/")
 	p.all = s == "**"
 	var err error
-	p.below, err = pathGlob(s)
+	if p.below, err = pathGlob(s); err == nil && fold(s) != s {
+		var g glob
+		if g, err = pathGlob(fold(s)); err == nil {
+			p.folded = &g
+		}
+	}
 	return err
 }
 
@@ -166,15 +172,26 @@ func (p *pathPattern) in(base, at string) bool {
 	return p.all || p.below.match(rest)
 }
 
-// inFolded is in for file systems that do not tell case apart, where .ENV is .env: it lowers
-// the path. It serves guards.
+// inFolded is in for file systems that do not tell case apart, where .ENV is .env, nor some other ways to write
+// a name. It serves guards.
 func (p *pathPattern) inFolded(base, at string) bool {
-	rest, ok := under(base, at)
-	if !ok || base == "" {
+	if base == "" {
 		return false
 	}
-	folded := strings.ToLower(rest)
-	return folded != rest && p.below.match(folded)
+	foldedBase, foldedAt := fold(base), fold(at)
+	if foldedBase == base && foldedAt == at && p.folded == nil {
+		return false // in has said it
+	}
+	rest, ok := under(foldedBase, foldedAt)
+	switch {
+	case !ok:
+		return false
+	case p.all:
+		return true
+	case p.folded != nil:
+		return p.folded.match(rest)
+	}
+	return p.below.match(rest)
 }
 
 // under returns the part of a clean path below base: empty for base itself.

@@ -156,7 +156,7 @@ func (p *protection) touchedHere(u *shell.Unit, e *scope) string {
 }
 
 func (p *protection) touches(at resolvedPath, e *scope, changes bool) bool {
-	folded := strings.ToLower(at.spelled) // some file systems do not tell case apart
+	folded := sameFile(at.spelled)
 	for _, list := range [][]pathPattern{p.paths, p.kept} {
 		if e.touches(at, list) || folded != at.spelled && e.touches(resolvedPath{spelled: folded}, list) {
 			return true

@@ -144,7 +144,11 @@ func mcpString(tool string, guard bool) (*match, error) {
 	}
 	if guard {
 		// Wide: however the name is cut into server and tool.
-		return &match{tools: []glob{textGlob(tool), textGlob(tool + "__*")}}, nil
+		g := &match{tools: []glob{textGlob(tool), textGlob(tool + "__*")}}
+		if !has || strings.Trim(name, "*") == "" {
+			g.server = m.server
+		}
+		return g, nil
 	}
 	return &match{mcp: m}, nil
 }

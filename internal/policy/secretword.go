@@ -35,6 +35,10 @@ func (s *secret) namedBy(m *match, e *scope) bool {
 		return s.namedIn(m.command.paths, e)
 	case m.file != nil:
 		return s.namedIn(m.file.paths, e)
+	case m.mcp != nil:
+		return slices.ContainsFunc(m.mcp.input, func(in inputMatch) bool {
+			return slices.ContainsFunc(in.want, func(g glob) bool { return g.exact && g.src == s.text })
+		})
 	}
 	return false
 }
@@ -151,7 +155,7 @@ func (e *scope) secretsOfTool(t *target, paths []resolvedPath) []secret {
 			all = append(all, secret{text: p})
 		}
 	}
-	patterns := append(strings.FieldsFunc(t.search, func(r rune) bool { return r == ' ' || r == ',' }), t.search, t.names)
+	patterns := append(searchPatterns(t.search), t.names)
 	for _, p := range patterns {
 		for _, at := range paths {
 			if p != "" && e.secretPattern(p, at.spelled) {

@@ -21,6 +21,7 @@ type match struct {
 	tools   []glob
 	agents  []inputMatch // further conditions on the tool's input: Task(Explore), Skill(pdf)
 	orInput *inputMatch  // of a guard: what holds instead of agents, where the text can be read in two ways
+	server  []glob       // of a guard: an MCP server all tools of which it is about
 
 	cwd     []pathPattern
 	anyCwd  bool // cwd: ["**"]: also where the directory is not known
@@ -55,7 +56,14 @@ type fileMatch struct {
 
 // allows says whether the rule covers op on the path.
 func (m *fileMatch) allows(op operation, at resolvedPath, e *scope) bool {
-	return m.ops&op != 0 && e.inside(at, m.paths) && !e.touches(at, m.not)
+	if m.ops&op == 0 || !e.inside(at, m.paths) || e.touches(at, m.not) {
+		return false
+	}
+	if op == opRead {
+		return true
+	}
+	name := obeyed(at)
+	return name == "" || m.names(name)
 }
 
 // guards says whether a deny or an ask is meant; its exceptions count only where they are
@@ -176,8 +184,9 @@ type urlMatch struct {
 // address is a URL that every reader takes for the same one.
 type address struct {
 	scheme, host, path string
-	port               bool // one that the scheme does not have by itself
-	odd                bool // readers may differ: for guards only
+	port               bool     // one that the scheme does not have by itself
+	odd                bool     // readers may differ: for guards only
+	also               []string // other names of the host: for guards only
 }
 
 func readAddress(text string) (address, bool) {
@@ -192,7 +201,8 @@ func readAddress(text string) (address, bool) {
 	p := u.Port()
 	a.port = p != "" && !(a.scheme == "https" && p == "443" || a.scheme == "http" && p == "80")
 	lower := strings.ToLower(a.path)
-	a.odd = u.User != nil || strings.HasSuffix(u.Hostname(), ".") || strings.ContainsAny(text, "\\ \t\r\n") ||
+	a.also, a.odd = otherHosts(a.host)
+	a.odd = a.odd || u.User != nil || strings.HasSuffix(u.Hostname(), ".") || strings.ContainsAny(text, "\\ \t\r\n") ||
 		strings.Contains(a.path, "//") || strings.Contains(lower, "%2e") || strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c") ||
 		slices.ContainsFunc(strings.Split(a.path, "/"), func(s string) bool { return s == "." || s == ".." })
 	for i := range len(text) {
@@ -221,7 +231,10 @@ func (m *urlMatch) guards(a address) truth {
 	if m.schemes != nil && !slices.Contains(m.schemes, a.scheme) {
 		return no
 	}
-	if !matchAny(m.hosts, a.host) && !slices.ContainsFunc(m.hosts, func(g glob) bool { return g.exact && strings.HasSuffix(a.host, "."+g.src) }) {
+	named := func(host string) bool {
+		return matchAny(m.hosts, host) || slices.ContainsFunc(m.hosts, func(g glob) bool { return g.exact && strings.HasSuffix(host, "."+g.src) })
+	}
+	if !named(a.host) && !slices.ContainsFunc(a.also, named) {
 		if a.odd && !plainHost(a.host) {
 			return perhaps
 		}

@@ -1,12 +1,10 @@
 package policy
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"assent/internal/agent/tool"
-	"assent/internal/text/strictjson"
 )
 
 // target is what a tool other than Bash works on.
@@ -24,17 +22,20 @@ type target struct {
 func readTarget(e *scope) target {
 	t := target{}
 	pathOf := func(op operation) target {
-		t.op = op
-		i := slices.IndexFunc(e.tool.Path, func(key string) bool { return e.member(key) != nil })
-		if i < 0 {
-			i = len(e.tool.Path) - 1
+		t.op, t.fileful = op, true
+		for _, key := range e.tool.Path { // where there are two, nobody knows which one counts
+			if e.member(key) == nil {
+				continue
+			}
+			s, ok := e.text(key)
+			if !ok {
+				t.fileful, t.why = false, "its path is not a text"
+			}
+			t.paths = append(t.paths, s)
 		}
-		s, ok := e.text(e.tool.Path[i])
-		if !ok {
-			t.why = "its path is missing"
-			return t
+		if len(t.paths) == 0 {
+			t.fileful, t.why = false, "its path is missing"
 		}
-		t.paths, t.fileful = []string{s}, true
 		return t
 	}
 	switch e.tool.Kind {
@@ -57,13 +58,14 @@ func readTarget(e *scope) target {
 		key := e.tool.Pattern
 		if raw := e.member(key); raw != nil && string(raw) != "null" {
 			p, ok := e.text(key)
-			if !ok || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.Contains(p, "..") || strings.Contains(p, "\\") {
+			if !ok || leaves(p) {
 				t.fileful, t.why = false, "its pattern may leave the directory"
 			}
 			if e.tool.Kind == tool.Search {
 				t.search = p
-			} else if t.names = p; strings.HasPrefix(p, "/") {
-				t.paths = append(t.paths, path.Dir(p[:strings.IndexAny(p+"*", "*?[{")]))
+			} else {
+				t.names = p
+				t.paths = append(t.paths, listed(at, p)...)
 			}
 		}
 		return t
@@ -87,6 +89,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.refuse("address", "Its address cannot be read.")
 	}
 	strange := e.strangeMember()
+	s.handed(e, o)
 	paths, ok := e.toolPaths(&t)
 	if t.paths != nil {
 		for _, at := range paths {
@@ -121,10 +124,12 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			} else if e.tool.Kind == tool.Search && r.match.file.means(opRead) && e.searchHolds(at, r.match.file.paths) {
 				found = found.or(perhaps)
 			} else if t.search != "" && r.match.file.ops&opRead != 0 && t.op == opRead {
-				text := append(literals(strings.TrimSuffix(at.spelled, "/")+"/"), token{kind: dirs}, token{kind: within})
 				named := slices.DeleteFunc(slices.Clone(r.match.file.paths), func(p pathPattern) bool { return p.inner })
-				if e.mayTouch(append(text, searchTokens(t.search)...), named) {
-					found = found.or(perhaps)
+				for _, one := range searchPatterns(t.search) {
+					text := append(literals(strings.TrimSuffix(at.spelled, "/")+"/"), token{kind: dirs}, token{kind: within})
+					if !e.spend(10) || e.mayTouch(append(text, searchTokens(one)...), named) {
+						found = found.or(perhaps)
+					}
 				}
 			}
 		}
@@ -147,6 +152,10 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			}
 			for _, at := range paths {
 				if !m.file.allows(t.op, at, e) {
+					if t.op != opRead && m.file.ops&t.op != 0 && obeyed(at) != "" && !m.file.names(obeyed(at)) && e.inside(at, m.file.paths) {
+						o.why = obeyedFault(at).why
+						return false, obeyedFault(at)
+					}
 					return false, fault{"file", "the path or what is done to it is another one"}
 				}
 				if r.quiet() && e.networkFile(at) {
@@ -170,6 +179,22 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		case m.tools != nil:
 			if !matchAny(m.tools, e.call.Tool) || !inputMatches(m.agents, e) {
 				return false, fault{"tool", "the tool is another one"}
+			}
+			if e.tool.Runs {
+				return false, fault{"tool", "it runs any command, and the rule names none"}
+			}
+			// What no rule can be held against may be what another one denies.
+			for _, at := range paths {
+				if t.op != opRead && obeyed(at) != "" {
+					o.why = obeyedFault(at).why
+					return false, obeyedFault(at)
+				}
+			}
+			if t.op != 0 && !t.fileful {
+				return false, fault{"tool", orText(t.why, "its files are not known")}
+			}
+			if strange != "" {
+				return false, fault{"tool", "its member " + quote(strange) + " may name another file or address"}
 			}
 		default:
 			return false, fault{"tool", "it is about commands"}
@@ -222,31 +247,6 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 // searches says that the tool looks below a directory.
 func (e *scope) searches() bool { return e.tool.Kind == tool.Find || e.tool.Kind == tool.Search }
 
-// strangeMember returns the name of a member that may say what a tool works on: one that is not known
-// and holds more than a number or a yes. Agents and versions of them name their paths differently, and
-// some have a list of them.
-func (e *scope) strangeMember() string {
-	if len(e.tool.Known) == 0 {
-		return ""
-	}
-	return strangeAmong(e.input, e.tool.Known)
-}
-
-// strangeMember is that of an input, which no scope has read yet.
-func strangeMember(input []byte, known []string) string {
-	ms, _ := members(input) // what is wrong with it is said elsewhere
-	return strangeAmong(ms, known)
-}
-
-func strangeAmong(ms []strictjson.Member, known []string) string {
-	for _, m := range ms {
-		if !slices.Contains(known, m.Key) && len(m.Value) > 0 && strings.IndexByte("\"[{", m.Value[0]) >= 0 && string(m.Value) != `""` {
-			return m.Key
-		}
-	}
-	return ""
-}
-
 // near says whether a rule that does not cover the call is about such calls.
 func (t *target) near(m *match, e *scope) bool {
 	switch {
@@ -265,6 +265,15 @@ func orText(s, otherwise string) string {
 		return otherwise
 	}
 	return s
+}
+
+// searchPatterns are the patterns that one text may stand for: some tools take it for a list of them.
+func searchPatterns(text string) []string {
+	all := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
+	if len(all) != 1 || all[0] != text {
+		all = append(all, text)
+	}
+	return all
 }
 
 // searchTokens reads the pattern of a search as wide as it may be meant.
@@ -289,7 +298,7 @@ func (e *scope) toolPaths(t *target) ([]resolvedPath, bool) {
 				plain = false
 			}
 		}
-		if strings.TrimSpace(s) != s || strings.HasPrefix(s, "\\") {
+		if !plainPath(s) {
 			plain = false
 		}
 		if s == "~" || strings.HasPrefix(s, "~/") {
@@ -327,9 +336,14 @@ func (s *Set) toolGuards(e *scope, o *outcome) {
 					found = found.or(inputGuarded([]inputMatch{*m.orInput}, e))
 				}
 			}
+			if m.server != nil {
+				found = found.or(e.aboutServer(m.server))
+			}
 		case m.mcp != nil:
 			if found = no; slices.ContainsFunc(mcpNames(e.call.Tool), m.mcp.names) {
 				found = inputGuarded(m.mcp.input, e)
+			} else if m.mcp.tool == nil && m.mcp.input == nil {
+				found = e.aboutServer(m.mcp.server)
 			}
 		}
 		s.noteGuard(r, found, e, o)

@@ -52,6 +52,13 @@ type Tool struct {
 	// Known are the members of which it is known what they mean. Others may name another file or
 	// address, or change what runs: a tool without Known has no files, commands or addresses.
 	Known []string
+	// Lists are those of Known that may hold a list or an object; of List only with the members that it names.
+	Lists []string
+	// Runs says that a call runs a command, or code, that is no command of a shell which rules can read: a rule that
+	// allows the tool by its name alone would allow every one.
+	Runs bool
+	// Server is the member with the name of an MCP server that a call is about.
+	Server string
 	// Specified says that a rule Name(specifier) has a meaning of its own for this tool.
 	Specified bool
 
@@ -75,7 +82,8 @@ type Member struct{ Name, Kind string }
 type List struct {
 	Name    string
 	Members []Member
-	List    *List // a list within each element, or nil
+	List    *List    // a list within each element, or nil
+	Known   []string // further members of an element of which it is known what they mean
 }
 
 // NeedsAnswer says that a plain yes is no answer to a call: a person has to say more.

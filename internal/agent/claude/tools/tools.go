@@ -57,18 +57,20 @@ var all = append([]tool.Tool{
 	{
 		Name: Write, Kind: tool.Write, Path: []string{"file_path"}, Title: "file_path", Specified: true,
 		Known:   []string{"file_path", "content", "diff", "filediff"},
+		Lists:   []string{"filediff"},
 		Members: []tool.Member{path("file_path"), code("content")},
 	},
 	{
 		Name: Edit, Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true,
 		Known:   []string{"file_path", "old_string", "new_string", "diff", "filediff"},
+		Lists:   []string{"filediff"},
 		Members: []tool.Member{path("file_path"), goes("old_string"), comes("new_string")},
 	},
 	{
 		Name: "MultiEdit", Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true,
 		Known:   []string{"file_path", "edits"},
 		Members: []tool.Member{path("file_path")},
-		List:    &tool.List{Name: "edits", Members: []tool.Member{goes("old_string"), comes("new_string")}},
+		List:    &tool.List{Name: "edits", Members: []tool.Member{goes("old_string"), comes("new_string")}, Known: []string{"old_str", "new_str"}},
 	},
 	{
 		Name: "NotebookEdit", Kind: tool.Edit, Path: []string{"notebook_path"}, Title: "notebook_path", Specified: true,
@@ -92,6 +94,7 @@ var all = append([]tool.Tool{
 	{
 		Name: "LS", Kind: tool.ListDir, Path: []string{"path"}, Title: "path", Specified: true,
 		Known: []string{"path", "ignore"},
+		Lists: []string{"ignore"},
 	},
 	{
 		Name: "Glob", Kind: tool.Find, Path: []string{"path"}, Pattern: "pattern", Title: "pattern", Specified: true,
@@ -142,11 +145,16 @@ var subagent = []tool.Member{text("subagent_type"), text("prompt"), words("descr
 
 // plain are tools that assent treats as it does unknown ones. It knows their names, so that a rule
 // that names them is no mistake.
-var plain = named(
-	"Config", "CronCreate", "CronDelete", "CronList", "EnterWorktree", "ExitWorktree", "LSP", "ListMcpResourcesTool", "Monitor",
-	"PowerShell", "PushNotification", "ReadMcpResourceTool", "RemoteTrigger", "ScheduleWakeup", "SendMessage", "SendUserFile",
+var plain = append(named(
+	"Config", "CronCreate", "CronDelete", "CronList", "EnterWorktree", "ExitWorktree", "LSP",
+	"PushNotification", "RemoteTrigger", "ScheduleWakeup", "SendMessage", "SendUserFile",
 	"StructuredOutput", "TaskOutput", "TaskStop", "TeamCreate", "TeamDelete", "TodoRead", "ToolSearch", "WaitForMcpServers", "Workflow",
-)
+), []tool.Tool{
+	{Name: Monitor, Runs: true},
+	{Name: "PowerShell", Runs: true},
+	{Name: "ListMcpResourcesTool", Server: "server"},
+	{Name: "ReadMcpResourceTool", Server: "server"},
+}...)
 
 // Parameters are the members of inputs that a rule Name(parameter:value) may name.
 var Parameters = []string{ // read-only

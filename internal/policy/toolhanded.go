@@ -1,0 +1,263 @@
+package policy
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/codex/patch"
+	"assent/internal/agent/tool"
+	"assent/internal/agent/toolset"
+	"assent/internal/text/strictjson"
+)
+
+// What a tool of an MCP server does with its input nobody knows, nor of some tools of agents. But where the input
+// names a file, an address or a command, a rule that denies it, or what no rule allows, is meant whatever tool it is.
+
+// Bounds of a look at an input.
+const (
+	maxHandedDepth = 16
+	maxHandedTexts = 256
+	maxHandedShell = 8 // commands
+)
+
+// handed holds the texts in the input of a tool that is not known well against what other tools may not touch.
+func (s *Set) handed(e *scope, o *outcome) {
+	if len(e.tool.Known) > 0 {
+		return
+	}
+	if e.tool.Kind != tool.Other || toolset.Of(e.call.Agent, e.call.Tool).Kind == tool.Patch {
+		return // questions, plans, texts for other agents, and what is judged part by part
+	}
+	texts, whole := handedTexts(e.input)
+	if !whole {
+		o.refuse("input", "There is more in its input than is looked at.")
+	}
+	commands := 0
+	for _, t := range texts {
+		if t.isCommand() {
+			if commands++; commands > maxHandedShell || !e.spend(1) {
+				o.refuse("input", "There are more commands in its input than are looked at.")
+				break
+			}
+			s.handedCommand(t.text, e, o)
+		}
+		if address, ok := readAddress(t.text); ok && strings.Contains(t.text, "://") && address.scheme != "file" {
+			for _, r := range s.guardURLs {
+				e.charge(r)
+				if r.match.url.guards(address) != no {
+					s.noteGuard(r, perhaps, e, o)
+				}
+			}
+			continue
+		}
+		names, whole := patched(t.text)
+		if !whole {
+			o.refuse("input", "It is not certain which files a patch in its input changes.")
+		}
+		for _, name := range names {
+			if at, ok := e.resolvePath(e.cwd, name); ok && obeyed(at) != "" {
+				o.refuse("input", obeyedFault(at).why)
+			}
+		}
+		for _, name := range append(names, t.text) {
+			for _, p := range handedPaths(name, e.home) {
+				s.handedPath(p, name, e, o)
+			}
+		}
+	}
+	e.charge(nil)
+}
+
+// patched are the files that a text changes if it is a patch, and whether it is certain that there are no others.
+func patched(text string) (names []string, whole bool) {
+	if !strings.Contains(text, "\n") {
+		return nil, true
+	}
+	if strings.Contains(text, "*** ") && strings.Contains(text, " Patch") {
+		p := patch.Read(text)
+		for _, f := range p.Files {
+			names = append(names, f.Path)
+		}
+		return names[:min(len(names), maxPatchFiles)], p.Whole && len(names) <= maxPatchFiles
+	}
+	if !strings.Contains(text, "+++ ") {
+		return nil, true
+	}
+	for line := range strings.Lines(text) { // what diff and git write
+		for _, head := range []string{"--- ", "+++ ", "rename to ", "rename from ", "copy to "} {
+			name, is := strings.CutPrefix(line, head)
+			if !is {
+				continue
+			}
+			if len(names) == 4*maxPatchFiles {
+				return names, false
+			}
+			name, _, _ = strings.Cut(strings.TrimRight(name, "\r\n"), "\t")
+			names = append(names, name)
+			if _, below, has := strings.Cut(name, "/"); has && below != "" { // a/x and b/x are x
+				names = append(names, below)
+			}
+		}
+	}
+	return names, true
+}
+
+// handedPath holds a text that may be the path of a file here against the rules.
+func (s *Set) handedPath(text, written string, e *scope, o *outcome) {
+	for _, dir := range slices.Compact([]string{e.cwd, e.project}) {
+		if dir == "" {
+			dir = unknownDir
+		}
+		at, ok := e.resolvePath(dir, text)
+		if !ok {
+			continue
+		}
+		absolute := strings.HasPrefix(text, "/")
+		switch {
+		case !e.spend(20):
+			return // nothing is allowed, then
+		case s.protect.touches(at, e, true):
+			o.refuse("self", quote(written)+" is "+notAllowed)
+		case (absolute || strings.Contains(text, "..")) && s.protect.above(at, e):
+			o.refuse("self", quote(written)+" holds assent's state")
+		case (absolute || strings.ContainsAny(text, "./~")) && e.isSecret(at, absolute) && (absolute || !e.gone(at)):
+			e.secrets = append(e.secrets, secret{text: written, at: at})
+		}
+		for _, r := range s.guardFiles {
+			e.charge(r)
+			if !e.spend(10+4*len(r.match.file.paths)) || r.match.file.guards(opRead, at, e) || r.match.file.guards(opWrite, at, e) {
+				s.noteGuard(r, perhaps, e, o)
+			}
+		}
+	}
+}
+
+// gone says for certain that there is no file of the name.
+func (e *surroundings) gone(at resolvedPath) bool {
+	if e.readlink == nil || len(at.real) == 0 || at.real[0] == "" {
+		return false
+	}
+	e.last = "" // have it looked at again
+	return e.resolve(at.spelled) != "" && e.lastGone > 0
+}
+
+// handedCommand has the rules that deny or ask about commands judge a command that another tool is given.
+func (s *Set) handedCommand(text string, e *scope, o *outcome) {
+	call := *e.call
+	call.Tool = tools.Bash
+	call.Input, _ = json.Marshal(map[string]string{tools.Of(tools.Bash).Command: text}) // of texts there is no error
+	inner, found := newScope(), &outcome{}
+	defer inner.release()
+	inner.call, inner.tool, inner.readlink = &call, tools.Of(tools.Bash), e.readlink
+	inner.cwd, inner.project, inner.home = e.cwd, e.project, e.home
+	inner.input, _ = members(call.Input)
+	s.bash(inner, found, false)
+	e.spend(inner.work)
+	meant := perhaps
+	if e.tool.Runs {
+		meant = yes
+	}
+	for _, r := range found.asks {
+		o.guard(r, meant)
+	}
+	if found.deny != nil {
+		o.guard(found.deny, meant)
+	}
+	if found.maybe != nil {
+		o.guard(found.maybe, perhaps)
+	}
+	for _, r := range found.refused {
+		if r.Code == "self" {
+			o.refuse("self", r.Why)
+		}
+	}
+}
+
+// aboutServer says whether a call that is not one of a server's own tools is about that server.
+func (e *scope) aboutServer(server []glob) truth {
+	if e.tool.Server == "" {
+		return no
+	}
+	name, ok := e.text(e.tool.Server)
+	switch {
+	case !ok: // all servers
+		return perhaps
+	case matchAny(server, name):
+		return yes
+	}
+	return no
+}
+
+// handedText is a text in an input, with the member that it stands in.
+type handedText struct{ key, text string }
+
+// isCommand says that the member is one that other tools have a command in.
+func (t handedText) isCommand() bool {
+	return slices.Contains([]string{"command", "cmd", "script", "shell_command", "commandline"}, strings.ToLower(t.key))
+}
+
+// handedTexts are all texts in an input; whole is false where there are too many.
+func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
+	whole = true
+	var look func(key string, raw []byte, depth int)
+	look = func(key string, raw []byte, depth int) {
+		switch {
+		case len(raw) == 0 || strings.IndexByte("\"[{", raw[0]) < 0:
+		case len(all) >= maxHandedTexts || depth > maxHandedDepth:
+			whole = false
+		case raw[0] == '"':
+			all = append(all, handedText{key, strictjson.Text(raw)})
+		case raw[0] == '[':
+			list, err := strictjson.Array(raw)
+			whole = whole && err == nil
+			for _, one := range list {
+				look(key, one, depth+1)
+			}
+		default:
+			inner, err := strictjson.Object(raw)
+			whole = whole && err == nil
+			for _, m := range inner {
+				look(m.Key, m.Value, depth+1)
+			}
+		}
+	}
+	for _, m := range ms {
+		look(m.Key, m.Value, 0)
+	}
+	return all, whole
+}
+
+// handedPaths are the ways to read a text as a path; none for a sentence.
+func handedPaths(text, home string) []string {
+	if text == "" || len(text) > maxPath || strings.ContainsAny(text, "\n\x00") {
+		return nil
+	}
+	if rest, is := strings.CutPrefix(strings.ToLower(text[:min(5, len(text))]), "file:"); is && rest == "" {
+		text = strings.TrimPrefix(text[5:], "//")
+		text = strings.TrimPrefix(text, "localhost")
+	} else if strings.Contains(text, "://") {
+		return nil
+	}
+	text = strings.TrimSpace(text)
+	if text == "" || strings.ContainsAny(text, " \t") && !strings.ContainsAny(text[:1], "/~.") {
+		return nil
+	}
+	all := []string{text}
+	if plain, err := url.PathUnescape(text); err == nil && plain != text {
+		all = append(all, plain)
+	}
+	for _, p := range all {
+		for _, start := range []string{"~/", "$HOME/", "${HOME}/"} {
+			if rest, is := strings.CutPrefix(p, start); is && home != "" {
+				all = append(all, home+"/"+rest)
+			}
+		}
+		if p == "~" && home != "" {
+			all = append(all, home)
+		}
+	}
+	return all
+}
