@@ -42,3 +42,20 @@ func TestCardSavesAGrant(t *testing.T) {
 	}
 	b.Quiet()
 }
+
+// TestAlwaysOpensInSight: what the broker proposes comes after the panel was opened, and makes it longer than a phone's
+// screen is high. It then begins at the screen's upper edge, not at the lower one.
+func TestAlwaysOpensInSight(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	d.Asks(t.Context(), "s", "/home/dev/shop", "Bash", rig.Command("npm run test -- --watch=false && git add -A && git commit -m x"))
+	b.See(rig.Open, "git commit")
+	b.Mode("always")
+	rig.Eventually(t, rig.Soon, "rules are proposed", func() bool { return b.Has(rig.Open + " [data-ui=suggestion][data-kind=rule]") })
+	rig.Eventually(t, rig.Soon, "the panel is above the foot, or begins where the screen does", func() bool {
+		panel, foot := b.Box("[data-ui=others]"), b.Box("[data-ui=foot]")
+		return panel.Y >= 0 && (panel.Y+panel.Height <= foot.Y || panel.Y < 60)
+	})
+}
