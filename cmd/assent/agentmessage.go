@@ -41,7 +41,7 @@ func (a *app) agentListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/agents", "No host offers an agent. On the machine where one is to work: assent agent example, then assent agent serve (docs/hosts.md)",
-				"NAME\tSTATUS\tHOST\tPROJECT\tSESSIONS", func(x *api.Agent) string {
+				[]string{"NAME", "STATUS", "HOST", "PROJECT", "SESSIONS"}, func(x *api.Agent) []string {
 					project := ""
 					if x.Project != nil {
 						project = x.Project.Path
@@ -50,7 +50,7 @@ func (a *app) agentListCmd() *cobra.Command {
 					for _, s := range x.Sessions {
 						sessions = append(sessions, s.SessionID+" ("+sessionStands(&s)+")")
 					}
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(x.Name), show.Line(x.Status), show.Line(x.Hostname), show.Line(project), show.Line(strings.Join(sessions, ", ")))
+					return []string{show.Line(x.Name), show.Line(x.Status), show.Line(x.Hostname), show.Line(project), show.Line(strings.Join(sessions, ", "))}
 				})
 		},
 	}

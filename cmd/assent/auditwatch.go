@@ -198,6 +198,6 @@ func (a *app) tracePlace(ctx context.Context, b *client, id string) error {
 	if len(leaves) > 1 {
 		what = "leaves"
 	}
-	fmt.Fprintf(a.out, "in the tree over the record: %s %s of %d, proved by the checkpoint of %s\n", what, strings.Join(leaves, ", "), rep.Size, rep.Time.Local().Format(time.DateTime))
+	a.tell(fmt.Sprintf("in the tree over the record: %s %s of %d, proved by the checkpoint of %s", what, strings.Join(leaves, ", "), rep.Size, rep.Time.Local().Format(time.DateTime)))
 	return nil
 }

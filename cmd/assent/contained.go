@@ -77,9 +77,9 @@ func (c containLine) notes() []install.Note {
 	case !c.news:
 		return nil
 	case c.abi > 0:
-		return []install.Note{{Key: "contain", Text: "with a yes, " + show.Line(c.file) + ", a file of assent's own, notes that rules with contain: read can be used on this machine"}}
+		return []install.Note{{Key: "contain", Text: "if you say yes, assent also notes in " + show.Line(c.file) + ", a file of its own, that rules with contain: read can be used on this machine"}}
 	}
-	return []install.Note{{Key: "contain", Text: "with a yes, the line in " + show.Line(c.file) + " goes that says that commands can run contained here: they cannot any more"}}
+	return []install.Note{{Key: "contain", Text: "if you say yes, assent also removes the line in " + show.Line(c.file) + " that says that commands can run contained here: they no longer can"}}
 }
 
 func (c containLine) write() error {

@@ -36,12 +36,12 @@ It is what the device, or who let it in, said then, and no proof. Whom a hook be
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
-				"ID\tROLE\tNAME\tPAIRED\tLAST USED\tVERIFIES\tCODE\tKEY", func(d *api.Device) string {
+				[]string{"ID", "ROLE", "NAME", "PAIRED", "LAST USED", "VERIFIES", "CODE", "KEY"}, func(d *api.Device) []string {
 					verifies := "no"
 					if d.Verifies {
 						verifies = "yes"
 					}
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\tdevice:%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies, show.Line(string(d.CodeOrigin)), show.Line(d.Thumbprint))
+					return []string{show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies, show.Line(string(d.CodeOrigin)), keyOrNone(d.Thumbprint)}
 				})
 		},
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,7 +87,8 @@ they are changed in the file.`,
 				fmt.Fprintln(a.out, "Nothing is granted. To grant something: assent allow ID --grant 15m")
 				return nil
 			}
-			return a.printSaved(list)
+			a.printSaved(list)
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&over, "all", false, "also expired and revoked ones")
@@ -96,17 +97,16 @@ they are changed in the file.`,
 	return c
 }
 
-func (a *app) printSaved(list []api.Saved) error {
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tHOLDS\tUSED\tLAST USED\tBY\tWHAT")
+func (a *app) printSaved(list []api.Saved) {
+	rows := make([][]string, 0, len(list))
 	for _, s := range list {
 		until := holds(&s)
 		if s.State != hook.StateActive {
 			until = show.Line(s.State)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", show.Line(s.ID), until, max(s.Matches, s.Spent), day(s.LastMatch), show.Line(api.ApproverName(&s.By)), oneRow(readable(s.Sentence)))
+		rows = append(rows, []string{show.Line(s.ID), until, strconv.Itoa(max(s.Matches, s.Spent)), day(s.LastMatch), show.Line(api.ApproverName(&s.By)), oneRow(readable(s.Sentence))})
 	}
-	return w.Flush()
+	a.printTable([]string{"ID", "HOLDS", "USED", "LAST USED", "BY", "WHAT"}, rows)
 }
 
 func (a *app) grantsRevokeCmd() *cobra.Command {
@@ -159,5 +159,6 @@ func (a *app) listSavedBy(ctx context.Context, b *client, device string) error {
 		return nil
 	}
 	fmt.Fprintln(a.out, "What it saved is still in force. To end it: assent grants revoke ID")
-	return a.printSaved(list)
+	a.printSaved(list)
+	return nil
 }

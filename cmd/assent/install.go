@@ -391,7 +391,7 @@ func (a *app) showPlan(plan install.Plan, o install.Options) {
 			a.tell("Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
 		}
 		if o.DefaultMode != "" {
-			a.tell(fmt.Sprintf("Claude Code starts in the mode %s.", o.DefaultMode))
+			a.tell(fmt.Sprintf("Claude Code will start in the mode %s.", o.DefaultMode))
 		}
 	}
 }

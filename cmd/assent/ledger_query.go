@@ -34,7 +34,7 @@ Also runs under the name hookd-query.`,
 			if a.json {
 				format = "json"
 			}
-			print, err := ledger.NewPrinter(format, a.out)
+			print, err := ledger.NewPrinter(format, a.out, a.printTable)
 			if err != nil {
 				return usagef("--format %s: %w", format, err)
 			}

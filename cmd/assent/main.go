@@ -152,13 +152,27 @@ client always exits with 0.`,
 	return root
 }
 
+// elsewhere is what to call instead of names that other programs have for the same.
+var elsewhere = map[string]string{ // read-only
+	"status":  "assent alone says what waits; assent doctor checks the setup",
+	"list":    "assent pending lists what waits; assent sessions lists the sessions",
+	"history": "assent feed SESSION says what happened in a session; assent trace 17 has the history of a request",
+	"log":     "assent feed SESSION says what happened in a session; assent trace 17 has the history of a request",
+	"logs":    "assent feed SESSION says what happened in a session; assent trace 17 has the history of a request",
+	"start":   "assent up sets everything up; assent serve starts the broker only",
+	"run":     "assent up sets everything up; assent serve starts the broker only",
+	"approve": "to allow a request: assent allow 17",
+}
+
 // helpOrUnknown runs a command that only has commands below it.
 func helpOrUnknown(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
 	}
 	hint := "see " + c.CommandPath() + " --help"
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	if instead := elsewhere[args[0]]; instead != "" && !c.HasParent() {
+		hint = instead
+	} else if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return usagef("unknown command %q; %s", args[0], hint)

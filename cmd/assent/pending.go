@@ -106,7 +106,9 @@ func (a *app) printWaiting(rs []*api.Request) {
 	}
 	if people {
 		n := number(rs[0])
-		fmt.Fprintln(a.out, palette.Paint(terminal.Dim.On(fmt.Sprintf("%[1]s allow %[2]s · %[1]s deny %[2]s -m WORDS · %[1]s watch", typed(), n))))
+		for _, line := range terminal.Wrap(terminal.Dim.On(fmt.Sprintf("%[1]s allow %[2]s · %[1]s deny %[2]s -m WORDS · %[1]s watch", typed(), n)), width, 0) {
+			fmt.Fprintln(a.out, palette.Paint(line))
+		}
 	}
 	a.keepShown(a.out, rs...)
 }

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 
 	"golang.org/x/term"
 
@@ -33,8 +31,8 @@ func columns(out io.Writer) int {
 func hang(text string, by, width int) string { return layout.Hang(text, by, width) }
 
 // list prints what the broker answers to a GET of path: as it comes with --json, else a line
-// for each item below header, their columns separated by tabs, or the sentence empty.
-func list[T any](ctx context.Context, a *app, path, empty, header string, row func(*T) string) error {
+// for each item below header, or the sentence empty.
+func list[T any](ctx context.Context, a *app, path, empty string, header []string, row func(*T) []string) error {
 	b, err := a.broker()
 	if err != nil {
 		return err
@@ -54,10 +52,10 @@ func list[T any](ctx context.Context, a *app, path, empty, header string, row fu
 		a.tell(empty)
 		return nil
 	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, header)
+	rows := make([][]string, len(items))
 	for i := range items {
-		fmt.Fprintln(w, row(&items[i]))
+		rows[i] = row(&items[i])
 	}
-	return w.Flush()
+	a.printTable(header, rows)
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"assent/internal/policy"
 	"assent/internal/policy/files"
 	"assent/internal/policy/importer"
+	"assent/internal/terminal"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
@@ -104,11 +105,14 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 		}
 		report.Files = append(report.Files, c)
 		if !a.json {
-			fmt.Fprintln(a.out, c.line())
+			fmt.Fprintln(a.out, strings.Join(terminal.Wrap(c.line(), columns(a.out), 8), "\n"))
 			for _, pack := range c.Packs {
 				fmt.Fprintln(a.out, "        with "+pack)
 			}
 		}
+	}
+	if !a.json && name == "" && !slices.ContainsFunc(f.files, func(file ruleFile) bool { return file.there }) {
+		a.tell("\nThere are no rules, so every request waits for a person. To write some, see docs/rules.md; assent rules suggest proposes some from what you allowed.")
 	}
 	report.OK = report.OK && len(problems) == 0
 	for _, p := range problems {

@@ -13,7 +13,6 @@ import (
 	"assent/internal/policy/files"
 	"assent/internal/policy/published"
 	"assent/internal/store/stream"
-	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -168,7 +167,7 @@ func (a *app) printPublished(p *api.PublishedRules) {
 		fmt.Fprintf(a.out, "Version %d is published (by %s, %s).\n", p.Version, show.Line(p.By.Who()), p.At.Local().Format("2006-01-02 15:04"))
 		fmt.Fprintln(a.out, signedWords(p.Text, p.Signed))
 	}
-	rows := [][]string{{"HOST", "BROKER", "FOLLOWS"}}
+	var rows [][]string
 	for _, f := range p.Brokers {
 		what := map[string]string{hook.FollowsNone: "no rules for all", hook.FollowsOwn: "its own file " + shortPath(f.File)}[f.Follows]
 		if f.Follows == hook.FollowsPublished {
@@ -182,7 +181,5 @@ func (a *app) printPublished(p *api.PublishedRules) {
 		}
 		rows = append(rows, []string{show.Line(f.Host), show.Line(f.Broker), show.Line(what)})
 	}
-	for _, line := range terminal.Table(rows) {
-		fmt.Fprintln(a.out, line)
-	}
+	a.printTable([]string{"HOST", "BROKER", "FOLLOWS"}, rows)
 }

@@ -89,12 +89,24 @@ func (c *client) settled(ctx context.Context, since time.Time) ([]suggest.Settle
 	return all, err
 }
 
+// noneSuggested says why there is no rule to suggest.
+func noneSuggested(s *suggest.Set, since string) string {
+	text := fmt.Sprintf("No rule to suggest: of %s in the last %s, people allowed %d by hand.", counted(s.Examined, "request"), since, s.Allowed)
+	switch {
+	case s.Allowed == 0:
+		return text
+	case s.Allowed == s.Already:
+		return text + " The rules allow all of those now."
+	}
+	return text + fmt.Sprintf(" The rules allow %d of those now, and no narrow rule would answer enough of the rest.", s.Already)
+}
+
 // printSuggested prints the file on standard output, and what it would have answered beside it.
 func (a *app) printSuggested(s *suggest.Set, text, since string) {
 	fmt.Fprint(a.out, text)
 	say := func(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
 	if len(s.Rules) == 0 {
-		say("Of %s in %s people allowed %d, %d of them allowed by the rules now. No narrow rule answers enough of the rest.", counted(s.Examined, "request"), since, s.Allowed, s.Already)
+		say("%s", fit(a.err, noneSuggested(s, since)))
 		return
 	}
 	say("")

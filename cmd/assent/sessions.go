@@ -111,10 +111,10 @@ waiting, and what it is about.`,
 				fmt.Fprintln(a.out, "No sessions yet. Is the hook installed? See: assent doctor")
 				return nil
 			}
-			rows := [][]string{{"SESSION", "STATE", "WAIT", "LAST", "WHERE", "ABOUT"}}
+			header, rows := []string{"SESSION", "STATE", "WAIT", "LAST", "WHERE", "ABOUT"}, make([][]string, 0, len(list))
 			named := slices.ContainsFunc(list, func(s session) bool { return terminal.IsOtherAgent(s.Agent) })
 			if named {
-				rows[0] = slices.Insert(rows[0], 1, "AGENT")
+				header = slices.Insert(header, 1, "AGENT")
 			}
 			for i := range list {
 				s := &list[i]
@@ -127,12 +127,7 @@ waiting, and what it is about.`,
 				}
 				rows = append(rows, row)
 			}
-			palette, width := a.palette(), columns(a.out)
-			for _, line := range terminal.Table(rows) {
-				for _, row := range terminal.Wrap(line, width, sessionMargin) {
-					fmt.Fprintln(a.out, palette.Paint(row))
-				}
-			}
+			a.printTable(header, rows)
 			return nil
 		},
 	}
@@ -140,9 +135,6 @@ waiting, and what it is about.`,
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
 	return c
 }
-
-// sessionMargin is behind the id of a session.
-const sessionMargin = 15
 
 func (s *session) waits() string {
 	if s.QueueCount == 0 {

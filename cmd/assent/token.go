@@ -117,8 +117,8 @@ func (a *app) tokenListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/tokens", "No token was made. To make one: assent token create",
-				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED\tKEY", func(t *api.Token) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(string(t.Role)), show.Line(t.Name), day(t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed), keyOrNone(t.Thumbprint))
+				[]string{"ID", "ROLE", "NAME", "CREATED", "EXPIRES", "LAST USED", "KEY"}, func(t *api.Token) []string {
+					return []string{show.Line(t.ID), show.Line(string(t.Role)), show.Line(t.Name), day(t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed), keyOrNone(t.Thumbprint)}
 				})
 		},
 	}

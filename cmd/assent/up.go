@@ -36,12 +36,12 @@ func (a *app) upCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Set everything up, step by step, and run the broker",
-		Long: `The first run, in one command: write the hooks into Claude Code's settings, and those of other agents
-that are found here, start the broker, pair a browser, and your phone if you like. It shows what it is about to do and asks, and Enter takes
-the recommended answer; Ctrl-C stops it at any point and leaves nothing half done. Steps that are
-done already are skipped, so you can run it again at any time.
+		Long: `The first run, in one command: start the broker, write the hooks into the settings of Claude Code
+and of other agents that are found here, pair a browser, and your phone if you like. It says what it
+is about to do and asks first, and Enter takes the recommended answer. Ctrl-C stops it at any point and
+leaves nothing half done. Steps that are already done are skipped, so you can run it again at any time.
 
-Where there is a display it opens the browser itself.
+Where there is a display, it opens the browser itself.
 
 Without a terminal it asks nothing: the flags are the answers, and nothing else is changed.`,
 		Example: `  assent up

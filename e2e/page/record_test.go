@@ -101,7 +101,7 @@ func TestPageNoticesAnOlderRecord(t *testing.T) {
 	b.See(alarm, rig.Word("record.older"))
 	h := d.Hook(rig.Bash("s", "make three"))
 	b.See(rig.Open, "make three")
-	b.See(alarm, "Somebody put back an old copy")
+	b.See(alarm, "Somebody restored an old copy")
 	b.Accessible("record-older")
 	b.NothingCut("record-older")
 	b.Looks("record-older")

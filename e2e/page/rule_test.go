@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -41,4 +42,21 @@ func TestCardSavesAGrant(t *testing.T) {
 		t.Errorf("decided by %+v, want the grant", r.DecidedBy)
 	}
 	b.Quiet()
+}
+
+// TestAlwaysOpensInSight: what the broker proposes comes after the panel was opened, and makes it longer than a phone's
+// screen is high. It then begins at the screen's upper edge, not at the lower one.
+func TestAlwaysOpensInSight(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	d.Hook(rig.Bash("s", "npm test -- "+strings.TrimSpace(strings.Repeat("checkout ", 60)))) // killed when the test is over
+	b.See(rig.Open, "npm test")
+	b.Mode("always")
+	rig.Eventually(t, rig.Soon, "rules are proposed", func() bool { return b.Has(rig.Open + " [data-ui=suggestion][data-kind=rule]") })
+	rig.Eventually(t, rig.Soon, "the panel is above the foot, or begins where the screen does", func() bool {
+		panel, foot := b.Box("[data-ui=others]"), b.Box("[data-ui=foot]")
+		return panel.Y >= 0 && (panel.Y+panel.Height <= foot.Y || panel.Y < 60)
+	})
 }

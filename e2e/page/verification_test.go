@@ -168,7 +168,7 @@ func verified(t *testing.T, d *rig.Daemon, id string) {
 	t.Error("nothing was decided")
 }
 
-// TestPageSaysWhyItCannotVerify: under an address in numbers, and without a face to ask for.
+// TestPageSaysWhyItCannotVerify: under an numeric address, and without a face to ask for.
 func TestPageSaysWhyItCannotVerify(t *testing.T) {
 	t.Parallel()
 	d := rig.Serve(t, "--require-verification", "danger")
@@ -176,7 +176,7 @@ func TestPageSaysWhyItCannotVerify(t *testing.T) {
 	newFace(b)
 	b.Pair(d)
 	b.Tap("[data-action=settings]")
-	b.See("[data-ui=verify]", "address in numbers")
+	b.See("[data-ui=verify]", "numeric address")
 	b.See("[data-ui=verify]", rig.Word("verify.required"))
 	if !b.Has("[data-ui=verify] input[disabled]") {
 		t.Error("it can be switched")

@@ -11,7 +11,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -81,7 +83,7 @@ func (e *UnreachableError) Error() string {
 	if e.Untrusted {
 		what = "is not trusted"
 	}
-	s := fmt.Sprintf("the broker at %s %s (%v)", e.URL, what, e.Err)
+	s := fmt.Sprintf("the broker at %s %s (%v)", e.URL, what, plain(e.Err))
 	if e.Hint != "" {
 		s += "; " + e.Hint
 	}
@@ -89,6 +91,15 @@ func (e *UnreachableError) Error() string {
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// plain leaves out what a person knows already: where the connection went.
+func plain(err error) error {
+	var refused *os.SyscallError
+	if errors.As(err, &refused) && errors.Is(refused, syscall.ECONNREFUSED) {
+		return refused.Err
+	}
+	return err
+}
 
 // Call sends in as JSON, unless nil, and decodes the answer into out, unless nil; a *json.RawMessage
 // gets it byte for byte. An answer of 300 or above comes back as *Problem, also where a proxy wrote it

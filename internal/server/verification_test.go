@@ -254,9 +254,9 @@ func TestVerificationOverHTTP(t *testing.T) {
 		if s := decode[api.VerificationState](t, before.body); s.Site != publicHost || s.Why != "" || s.Credential != "" {
 			t.Errorf("%+v", s)
 		}
-		// Under an address in numbers it is not offered, and says why.
+		// Under an numeric address it is not offered, and says why.
 		byNumber := g.call(call{path: path, token: p.bearer})
-		if s := decode[api.VerificationState](t, byNumber.body); s.Site != "" || !strings.Contains(s.Why, "address in numbers") {
+		if s := decode[api.VerificationState](t, byNumber.body); s.Site != "" || !strings.Contains(s.Why, "numeric address") {
 			t.Errorf("%+v", s)
 		}
 		if r := g.call(call{method: "POST", path: path, token: p.bearer, body: "{}"}); r.status != http.StatusConflict || !strings.Contains(r.body, `"reason":"site"`) {

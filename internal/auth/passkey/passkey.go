@@ -55,7 +55,7 @@ func Allowed(origin string) (siteID, why string) {
 	}
 	name := strings.ToLower(u.Hostname())
 	if _, err := netip.ParseAddr(name); err == nil {
-		return "", "this page is open under an address in numbers; browsers verify people only under a name, such as https://box.example"
+		return "", "this page is open at a numeric address; browsers verify people only at a name, such as https://box.example"
 	}
 	if u.Scheme != "https" && name != "localhost" && !strings.HasSuffix(name, ".localhost") {
 		return "", "this page is open by plain http; browsers verify people only by https"

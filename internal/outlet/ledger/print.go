@@ -8,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"assent/internal/hook"
@@ -23,12 +22,15 @@ type Printer interface {
 	End() error
 }
 
-// NewPrinter returns one that writes to out: "table", for people and in local time; "json", one array
-// with a row to a line; or "csv", without the payload.
-func NewPrinter(format string, out io.Writer) (Printer, error) {
+// Table writes rows below a header, as wide as whoever reads them has room for.
+type Table func(header []string, rows [][]string)
+
+// NewPrinter returns one that writes to out: "table", for people and in local time, by way of table; "json", one
+// array with a row to a line; or "csv", without the payload.
+func NewPrinter(format string, out io.Writer, table Table) (Printer, error) {
 	switch format {
 	case "table":
-		return &rowTable{out: out, w: tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}, nil
+		return &rowTable{out: out, table: table}, nil
 	case "json":
 		return &rowJSON{out: out}, nil
 	case "csv":
@@ -37,22 +39,15 @@ func NewPrinter(format string, out io.Writer) (Printer, error) {
 	return nil, errors.New("want table, json or csv")
 }
 
-// rowTable is for people. Columns are as wide as 500 rows need; a writer for all would keep all.
+// rowTable is for people. Columns are as wide as 500 rows need; a table of all would keep all.
 type rowTable struct {
-	out io.Writer
-	w   *tabwriter.Writer
-	n   int
+	out   io.Writer
+	table Table
+	rows  [][]string
+	n     int
 }
 
 func (p *rowTable) Row(r Row) error {
-	if p.n == 0 {
-		fmt.Fprintln(p.w, "TIME\tTOOL\tLINES\tAGENT\tBRANCH\tCOMMIT\tFILE")
-	}
-	if p.n++; p.n%500 == 0 {
-		if err := p.w.Flush(); err != nil {
-			return err
-		}
-	}
 	tool := r.ToolName
 	switch r.HookType {
 	case hook.HookPreToolUse:
@@ -67,9 +62,19 @@ func (p *rowTable) Row(r Row) error {
 	if r.FilePath != nil {
 		file = *r.FilePath
 	}
-	_, err := fmt.Fprintf(p.w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", LocalTime(r.Timestamp), orDash(show.Line(tool)), orDash(show.Line(lines)), orDash(show.Line(r.AgentID)), orDash(show.Line(r.Branch)),
-		orDash(show.Line(r.HeadSHA[:min(len(r.HeadSHA), 10)])), orDash(show.Line(file)))
-	return err
+	p.rows = append(p.rows, []string{LocalTime(r.Timestamp), orDash(show.Line(tool)), orDash(show.Line(lines)), orDash(show.Line(r.AgentID)), orDash(show.Line(r.Branch)),
+		orDash(show.Line(r.HeadSHA[:min(len(r.HeadSHA), 10)])), orDash(show.Line(file))})
+	if p.n++; p.n%500 == 0 {
+		p.flush()
+	}
+	return nil
+}
+
+func (p *rowTable) flush() {
+	if len(p.rows) > 0 {
+		p.table([]string{"TIME", "TOOL", "LINES", "AGENT", "BRANCH", "COMMIT", "FILE"}, p.rows)
+	}
+	p.rows = nil
 }
 
 func (p *rowTable) End() error {
@@ -77,7 +82,8 @@ func (p *rowTable) End() error {
 		_, err := fmt.Fprintln(p.out, "No mutation matches.")
 		return err
 	}
-	return p.w.Flush()
+	p.flush()
+	return nil
 }
 
 func orDash(s string) string {

@@ -25,7 +25,7 @@ func (e *LockedError) Error() string {
 	if e.PID != 0 {
 		owner = fmt.Sprintf("process %d", e.PID)
 	}
-	return fmt.Sprintf("state directory %s is in use by %s; stop it first, or choose another directory", e.Dir, owner)
+	return fmt.Sprintf("the state directory %s is in use by %s, probably a broker that already runs; stop it first, or choose another directory with --state-dir", e.Dir, owner)
 }
 
 // dirLock is the flock on <dir>/lock. nats-server takes none of its own, and two servers on

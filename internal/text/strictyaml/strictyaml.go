@@ -54,10 +54,15 @@ func Document(text []byte, most int, report Report) *yaml.Node {
 		line, _ := strconv.Atoi(m[1])
 		line = max(line, 1)
 		column := 1
-		if lines := bytes.Split(text, []byte("\n")); line <= len(lines) {
+		lines := bytes.Split(text, []byte("\n"))
+		if line <= len(lines) {
 			column += len(lines[line-1]) - len(bytes.TrimLeft(lines[line-1], " "))
 		}
-		report(&yaml.Node{Line: line, Column: column}, "this is not YAML, near here: %s", strings.TrimPrefix(err.Error(), m[0]))
+		why := strings.TrimPrefix(err.Error(), m[0])
+		if line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[line-1], " "), []byte("\t")) {
+			why = "this line begins with a tab; indent with spaces"
+		}
+		report(&yaml.Node{Line: line, Column: column}, "this is not YAML, near here: %s", why)
 		return nil
 	}
 	if !plain(doc.Content[0], report) {

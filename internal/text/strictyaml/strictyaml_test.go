@@ -35,6 +35,8 @@ func TestRead(t *testing.T) {
 		{"a: !!str 1\n", "1:4: tags (!!str) are not read here|nothing"},
 		{"a: 1\n---\nb: 1\n", "2:1: expected one document, but a second one starts here|nothing"},
 		{"a: [\n", "|nothing"},
+		{"a: 1\n\tb: 1\n", "2:1: this is not YAML, near here: this line begins with a tab; indent with spaces|nothing"},
+		{"b:\n\t- x\n", "2:1: this is not YAML, near here: this line begins with a tab; indent with spaces|nothing"},
 		{"a: \xff\n", "1:1: the file is not UTF-8|nothing"},
 		{strings.Repeat("#", 101), "1:1: the file has 101 bytes, more than 100|nothing"},
 	} {

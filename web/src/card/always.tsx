@@ -1,6 +1,6 @@
 // "Do not ask again", in one place: what the agent itself suggests to remember, and a rule or a
 // grant of assent. Each says what is kept, where, and how far it goes. One of the two ways is chosen.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getProposals, type Proposals } from "../broker/api";
 import { reason } from "../broker/http";
 import { Ticked } from "../text/rich";
@@ -62,7 +62,7 @@ function Suggestions({ id, agent, suggestions, chosen, disabled, choose }: Sugge
   return (
     <fieldset disabled={disabled} class="always">
       <legend>{words.suggestions.legend(agent)}</legend>
-      {suggestions.length > 1 && <p class="quiet">{words.suggestions.together}</p>}
+      {suggestions.length > 1 && <p class="remark">{words.suggestions.together}</p>}
       {suggestions.map((s, i) => {
         const now = chosen.get(i);
         const to = String((now ?? s)["destination"] ?? "");
@@ -104,6 +104,9 @@ interface RulesProps {
 function RuleForm({ id, kept, disabled, choose }: RulesProps) {
   const [found, setFound] = useState<Proposals>();
   const [wrong, setWrong] = useState("");
+  const form = useRef<HTMLFieldSetElement>(null);
+  // The panel was in sight while it was short. What came from the broker made it longer.
+  useLayoutEffect(() => form.current?.closest("[data-ui=others]")?.scrollIntoView({ block: "nearest" }), [found]);
   useEffect(() => {
     let gone = false;
     getProposals(id).then(
@@ -117,7 +120,7 @@ function RuleForm({ id, kept, disabled, choose }: RulesProps) {
   if (found.proposals.length === 0) return <p class="notice"><Ticked text={words.proposals.none(visibleLine(found.reason ?? ""))} /></p>;
   const scope = kept?.scope ?? bounds[0]!;
   return (
-    <fieldset disabled={disabled} class="always">
+    <fieldset disabled={disabled} class="always" ref={form}>
       <legend>{words.proposals.legend}</legend>
       {found.proposals.map((p) => (
         <div class="suggestion" data-ui="suggestion" data-kind="rule" key={p.digest}>

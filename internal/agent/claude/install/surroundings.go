@@ -114,7 +114,7 @@ func Surroundings(o Options, plan Plan, settings []Settings, cwd string) []Note 
 		}
 	}
 	if p := o.Command[0]; strings.HasPrefix(p, filepath.Clean(os.TempDir())+string(filepath.Separator)) {
-		add("temporary-path", p+" lies in a directory for temporary files; when it is gone, Claude Code asks in its terminal only")
+		add("temporary-path", p+" is in a directory for temporary files; when it is gone, Claude Code asks in its terminal only")
 	}
 	return notes
 }
