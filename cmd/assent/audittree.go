@@ -161,12 +161,13 @@ const howToVerify = "want the file to verify and the broker's public key. Where 
 
 func (a *app) auditVerifyCmd() *cobra.Command {
 	var keys, kept []string
+	var skew time.Duration
 	c := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Verify an export or a proof, without a broker",
 		Long: `Verify what assent audit export or prove wrote, with the broker's public key and nothing else: that nothing was
-changed, left out or put in, that each device's signature fits, and that it is the record of which checkpoints were
-kept elsewhere. FILE - is the standard input. --key is a key, or a file of keys, one a line; --kept a file of
+changed, left out or put in, that each device's signature fits and is of the time when its request waited, and that
+it is the record of which checkpoints were kept elsewhere. FILE - is the standard input. --key is a key, or a file of keys, one a line; --kept a file of
 checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
 		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -179,7 +180,10 @@ checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
 			if len(keys) == 0 {
 				return usagef(howToVerify)
 			}
-			opts := audit.VerifyOptions{Decode: stream.DecodeEntry}
+			if skew < time.Second {
+				return usagef("want --skew of a second or more, such as 5m")
+			}
+			opts := audit.VerifyOptions{Decode: stream.DecodeEntry, Skew: skew}
 			var err error
 			if opts.Keys, err = readKeys(keys); err != nil {
 				return err
@@ -219,6 +223,7 @@ checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
 	}
 	c.Flags().StringArrayVar(&keys, "key", nil, "a public key of the broker, or a file of them; may be repeated")
 	c.Flags().StringArrayVar(&kept, "kept", nil, "a file of checkpoints that were kept elsewhere; may be repeated")
+	c.Flags().DurationVar(&skew, "skew", audit.Skew, "by how much the clocks of brokers and devices may have differed")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"assent/e2e/rig"
+	"assent/internal/hook"
 )
 
 // row is the row of a device in the panel, which shows this browser first.
@@ -202,6 +203,9 @@ func TestPageLetsADeviceIn(t *testing.T) {
 	d.Refused(4, "pair", "--role", "admin")
 	waiting := `[data-ui=waiting][data-code="` + code + `"]`
 	b.See(waiting, code)
+	b.See(waiting+" [data-ui=code]", rig.Word("devices.code.broker"))
+	own := d.StartsAs("own", hook.CodeIndependent)
+	b.See(`[data-ui=waiting][data-code="`+own.Code+`"] [data-ui=code]`, rig.Word("devices.code.independent"))
 	b.Do(chromedp.SetValue(chromedp.CSS(waiting+" select"), "operate"))
 	b.Accessible("let-in")
 	b.NothingCut("let-in")
@@ -213,7 +217,9 @@ func TestPageLetsADeviceIn(t *testing.T) {
 	third := b.Device()
 	third.Do(chromedp.Navigate(url))
 	third.Tap(rig.PairHere)
-	b.Tap(`[data-code="` + third.Code("") + `"] [data-action=refuse]`)
+	for _, code := range []string{third.Code(""), own.Code} {
+		b.Tap(`[data-code="` + code + `"] [data-action=refuse]`)
+	}
 	rig.Eventually(t, rig.Soon, "nobody waits", func() bool { return len(d.WaitingDevices()) == 0 })
 	if n := len(d.Devices()); n != 2 {
 		t.Errorf("%d devices are paired", n)

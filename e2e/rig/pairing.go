@@ -16,6 +16,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/notify/notifytest"
 )
@@ -171,9 +172,13 @@ func (d *Daemon) Devices() (list []Device) {
 type started struct{ Code, Secret string }
 
 // StartsAs begins a pairing as a device of this name would.
-func (d *Daemon) StartsAs(name string) started {
+func (d *Daemon) StartsAs(name string, code ...hook.CodeOrigin) started {
 	d.T.Helper()
-	status, body, err := d.As("", "POST", "/v1/pair/start", map[string]any{"publicKey": authtest.NewKey().JWK(), "name": name})
+	asks := map[string]any{"publicKey": authtest.NewKey().JWK(), "name": name}
+	if len(code) > 0 {
+		asks["codeOrigin"] = code[0]
+	}
+	status, body, err := d.As("", "POST", "/v1/pair/start", asks)
 	if err != nil || status != http.StatusCreated {
 		d.T.Fatalf("%d %s %v", status, body, err)
 	}

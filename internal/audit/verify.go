@@ -3,7 +3,6 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"math"
 	"slices"
@@ -12,9 +11,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"assent/internal/api"
-	"assent/internal/auth"
-	"assent/internal/hook"
 	"assent/internal/store/tree"
 )
 
@@ -65,6 +61,8 @@ type VerifyOptions struct {
 	Kept []tree.Checkpoint
 	// Decode is called by several goroutines at once.
 	Decode tree.Decode
+	// Skew is by how much clocks may differ; 0 is the constant of this name.
+	Skew time.Duration
 	// Proved is called with the place of each leaf that a proof proves; nil is fine.
 	Proved func(n int64)
 }
@@ -79,11 +77,14 @@ const (
 )
 
 // VerifyLines verifies the lines of an export or of proofs. An error says that they could not be read; what is wrong
-// with them is in the report. The memory that it takes grows with what was forgotten and what still waits, and by some
-// twenty bytes for each request that was settled.
+// with them is in the report. The memory that it takes grows with what is missing and what still waits, and not with the
+// requests that were settled: their ids are in a temporary file where they are many.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]string{}, settled: map[uint64]struct{}{}, seed: maphash.MakeSeed(), keys: map[string]string{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}}
 	v.rep.Findings = []Finding{}
+	if v.Skew == 0 {
+		v.Skew = Skew
+	}
 	slices.SortFunc(v.Kept, func(a, b tree.Checkpoint) int { return int(min(1, max(-1, a.Size-b.Size))) })
 	var end error
 	for b := range readBatches(r, opts.Decode) {
@@ -103,10 +104,10 @@ func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
 	case errors.Is(end, tree.ErrSum), errors.Is(end, tree.ErrCut):
 		v.find(Finding{What: end.Error(), Do: doAgain})
 	default:
-		return v.rep, end
+		return v.rep, errors.Join(end, v.once.close())
 	}
 	v.end()
-	return v.rep, nil
+	return v.rep, v.twice()
 }
 
 type verifier struct {
@@ -122,10 +123,18 @@ type verifier struct {
 	covered int64 // leaves that a checkpoint has
 	time    time.Time
 	missing map[uint64]gone
-	open    map[string]string   // requests that wait, with the digest of their input, "" where it is not known
-	settled map[uint64]struct{} // those that were, by a digest of their ids: there are many
-	seed    maphash.Seed        // of these digests
-	keys    map[string]string   // the key of each device and token that decided; "" of one that does not sign
+	agedAt  int // how many are missing when it is time to look which are too old
+	open    map[string]waiting
+	once    once              // the requests that were settled
+	kept    error             // why these could not be kept
+	keys    map[string]string // the key of each device and token that decided; "" of one that does not sign
+}
+
+// waiting is a request that waits.
+type waiting struct {
+	place
+	time  time.Time
+	input string // the digest of its input; empty where that is not known
 }
 
 // gone is an entry that is not there.
@@ -250,157 +259,6 @@ func (v *verifier) order(n int64, l *tree.Leaf) {
 			delete(v.missing, l.Seq)
 		}
 	}
-}
-
-// content looks at what a leaf is about.
-func (v *verifier) content(l *line) {
-	leaf := &l.leaf
-	if leaf.Kind != tree.KindRecord {
-		if l.entry != entryMissing {
-			v.findIn(l.n, leaf, "something stands beside a leaf that is about no entry", doCompare)
-		}
-		return
-	}
-	if !leaf.Time.IsZero() {
-		v.time = leaf.Time
-	}
-	switch {
-	case l.entry == entryMissing && v.proofs:
-		v.findIn(l.n, leaf, "what the leaf is about is missing", doAgain)
-		return
-	case l.entry == entryMissing:
-		v.missing[leaf.Seq] = gone{v.line, l.n, leaf.Request, v.time}
-	case l.entry == entryOther:
-		v.findIn(l.n, leaf, "the entry is not the one that was recorded: it was changed", doCompare)
-		return
-	default:
-		v.rep.Entries++
-	}
-	v.step(l)
-}
-
-// step follows a request.
-func (v *verifier) step(l *line) {
-	leaf, rec := &l.leaf, &l.rec
-	asked, waits := v.open[leaf.Request]
-	id := maphash.String(v.seed, leaf.Request)
-	_, over := v.settled[id]
-	switch leaf.Step {
-	case hook.StepAsked:
-		if waits || over { // else an old decision would fit it, or that of another input
-			v.findIn(l.n, leaf, "a request of this id was asked before", doCompare)
-		}
-		v.open[leaf.Request] = ""
-		if rec.Request != nil {
-			v.open[leaf.Request] = rec.Request.InputSHA256
-		}
-		return
-	case hook.StepDecided, hook.StepEnded:
-		delete(v.open, leaf.Request)
-		v.settled[id] = struct{}{}
-		if !waits && (over || v.start == 1 && !v.proofs) {
-			v.findIn(l.n, leaf, "it settles a request that did not wait", doApprover)
-		}
-	default:
-		return
-	}
-	if rec.RequestID == "" {
-		return // it is not there, or cannot be read
-	}
-	v.sound(l)
-	digest := ""
-	switch {
-	case rec.Decision != nil:
-		digest = rec.Decision.InputSHA256
-	case rec.HandBack != nil:
-		digest = rec.HandBack.InputSHA256
-	default:
-		return
-	}
-	v.rep.Decisions++
-	if asked != "" && digest != asked {
-		v.findIn(l.n, leaf, "the decision is about another input than the request's", doApprover)
-	}
-	v.signature(l)
-}
-
-// sound looks whether what settles a request says one thing in all its parts: the signature covers the decision, and what is
-// told of it is the outcome.
-func (v *verifier) sound(l *line) {
-	rec := &l.rec
-	if !rec.Sound() {
-		v.findIn(l.n, &l.leaf, "it has another outcome than its decision, or none: no broker writes that", doCompare)
-	}
-	if rec.Decision == nil && rec.HandBack == nil {
-		return
-	}
-	switch {
-	case rec.By == nil:
-		v.findIn(l.n, &l.leaf, "nobody is named who decided", doCompare)
-	case rec.By.Kind != hook.KindDevice && rec.By.Kind != hook.KindToken && carriesSignature(rec.Decision, rec.HandBack):
-		v.findIn(l.n, &l.leaf, "a signature stands beside a decision of somebody who signs nothing", doApprover)
-	}
-}
-
-// verifyRecord verifies the signature of a record as it is stored.
-func verifyRecord(rec *hook.Record) Signature {
-	step := api.Record{Record: *rec}
-	if d := rec.Decision; d != nil && len(d.UpdatedInput)+len(d.UpdatedPermissions) > 0 {
-		step.Signed = &api.Signed{UpdatedInput: string(d.UpdatedInput), UpdatedPermissions: string(d.UpdatedPermissions)}
-	}
-	return Verify(&step)
-}
-
-func (v *verifier) signature(l *line) {
-	rec := &l.rec
-	if rec.By == nil {
-		return
-	}
-	switch l.signed {
-	case NoKey: // whoever decided in a tree had to sign
-		v.findIn(l.n, &l.leaf, "a device is said to have decided, and nothing is signed", doApprover)
-		return
-	case Unsigned:
-		if rec.By.Kind != hook.KindToken {
-			return
-		}
-	case Bad, Unverified:
-		what := "the signature of " + signer(rec) + " does not fit the decision"
-		if rec.Decision != nil && rec.Decision.Rules != nil {
-			what = "the signature of the rules that decided does not fit"
-		}
-		v.findIn(l.n, &l.leaf, what, doApprover)
-		return
-	case Rules:
-		v.rep.SignedRules++
-		return
-	case Good, Confirmed:
-		v.rep.Signed++
-	}
-	key := ""
-	if rec.Decision != nil && rec.Decision.PublicKey != nil {
-		key = auth.Thumbprint(*rec.Decision.PublicKey)
-	} else if rec.HandBack != nil && rec.HandBack.PublicKey != nil {
-		key = auth.Thumbprint(*rec.HandBack.PublicKey)
-	}
-	who := rec.By.Kind + " " + rec.By.ID // a token is bound to its key for good, as a device is
-	before, ok := v.keys[who]
-	switch {
-	case !ok:
-		v.keys[who] = key
-	case before != key && key == "":
-		v.findIn(l.n, &l.leaf, signer(rec)+" signs nothing here, and did before", doApprover)
-	case before != key:
-		v.findIn(l.n, &l.leaf, signer(rec)+" signs with another key than before", doApprover)
-	}
-}
-
-// signer is who signed a record, in words.
-func signer(rec *hook.Record) string {
-	if rec.By.Kind == hook.KindToken {
-		return "the token"
-	}
-	return "the device"
 }
 
 // proof takes a leaf with its proof.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -305,8 +306,24 @@ func TestSignedAnew(t *testing.T) {
 			r[5].Decision.PublicKey, r[5].Decision.Signature = nil, ""
 			return r
 		}, "signs nothing here, and did before"},
-		"what was asked is another":   {func(r []hook.Record) []hook.Record { r[0].Request.InputSHA256 = strings.Repeat("f", 64); return r }, "another input"},
-		"a decision is put in":        {func(r []hook.Record) []hook.Record { return append(r, r[1]) }, "did not wait"},
+		"what was asked is another": {func(r []hook.Record) []hook.Record { r[0].Request.InputSHA256 = strings.Repeat("f", 64); return r }, "another input"},
+		"a decision is put in":      {func(r []hook.Record) []hook.Record { return append(r, r[1]) }, "did not wait"},
+		"a decision is moved to a later day": {func(r []hook.Record) []hook.Record {
+			for i := range r {
+				r[i].Time = r[i].Time.Add(24 * time.Hour)
+			}
+			return r
+		}, "before the request was asked"},
+		"a decision is moved to an earlier day": {func(r []hook.Record) []hook.Record {
+			for i := range r {
+				r[i].Time = r[i].Time.Add(-24 * time.Hour)
+			}
+			return r
+		}, "after it was recorded"},
+		"one step is of another day": {func(r []hook.Record) []hook.Record {
+			r[5].Time = r[5].Time.Add(-24 * time.Hour)
+			return r
+		}, "the time runs back here by 24h0m0s"},
 		"it stands before the asking": {func(r []hook.Record) []hook.Record { r[0], r[1] = r[1], r[0]; return r }, "did not wait"},
 	} {
 		anew, opts := exported(t, key, c.change(requests(4)))
@@ -342,6 +359,52 @@ func TestSignedAnew(t *testing.T) {
 	older.Size++
 	if _, err := audit.Next(&older, api.Checkpoint{Note: kept.Note}, opts.Keys...); err == nil || !strings.Contains(err.Error(), audit.ErrOlder.Error()) {
 		t.Errorf("an older one: %v", err)
+	}
+}
+
+// TestSaidToBeOld: what is missing is not excused by whoever has the key and writes that it was too old, by another time of the
+// entry or of the checkpoint.
+func TestSaidToBeOld(t *testing.T) {
+	key := newKey(t)
+	takeOut := func(text []byte) []byte {
+		lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+		lines = lines[:len(lines)-1]
+		for i, l := range lines {
+			if at := bytes.Index(l, []byte(`,"entry"`)); at > 0 && bytes.Contains(l, []byte(`\nr-1\ndecided\n`)) {
+				lines[i] = append(bytes.Clone(l[:at]), '}')
+			}
+		}
+		return closed(lines)
+	}
+	recs := requests(3)
+	recs[3].Time = recs[3].Time.Add(-100 * 24 * time.Hour)
+	early, opts := exported(t, key, recs)
+	if rep := verify(t, takeOut(early), opts); rep.Aged != 1 || !strings.Contains(fmt.Sprint(rep.Findings), "the time runs back") {
+		t.Errorf("an entry that is said to be old: %+v", rep)
+	}
+	var late []byte
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(100 * 365 * 24 * time.Hour) // from 2000
+		late, opts = exported(t, key, requests(3))
+	})
+	if rep := verify(t, takeOut(late), opts); rep.Aged != 1 || !strings.Contains(fmt.Sprint(rep.Findings), "a time that has not come") {
+		t.Errorf("a checkpoint of the future: %+v", rep)
+	}
+}
+
+// TestSkew: clocks may differ by so much as is said.
+func TestSkew(t *testing.T) {
+	recs := requests(2)
+	for i := range recs {
+		recs[i].Time = recs[i].Time.Add(4 * time.Minute)
+	}
+	text, opts := exported(t, newKey(t), recs)
+	if rep := verify(t, text, opts); !rep.OK() {
+		t.Errorf("four minutes: %+v", rep)
+	}
+	opts.Skew = time.Minute
+	if verify(t, text, opts).OK() {
+		t.Error("four minutes are passed over where one is said")
 	}
 }
 

@@ -23,6 +23,9 @@ func (v *verifier) checkpoint(text string) {
 	}
 	v.rep.Checkpoints++
 	v.rep.Size, v.rep.Root, v.rep.Time = c.Size, c.Root, c.Time
+	if ahead := time.Until(c.Time); ahead > v.Skew { // else all that is missing could be said to be too old
+		v.find(Finding{What: fmt.Sprintf("the checkpoint is of a time that has not come, %s, by the clock here", c.Time.Format(time.RFC3339)), Do: doClock})
+	}
 	before := v.last
 	v.last = &c
 	if v.proofs {
@@ -45,6 +48,7 @@ func (v *verifier) checkpoint(text string) {
 		v.find(Finding{What: "the checkpoint is older than the one before", Do: doCompare})
 	}
 	v.covered = v.edge.Size
+	v.settleAged()
 }
 
 // compareKept compares the tree with the kept checkpoint of its size.

@@ -1,5 +1,5 @@
 // Command auditverify verifies an export of assent's record: the tree, as docs/audit.md specifies it. It shares no code with
-// assent, and leaves the signatures of devices to it.
+// assent, and leaves the decisions and their signatures to it.
 //
 //	auditverify record.jsonl broker.pub [kept.txt]
 package main
@@ -15,13 +15,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
+const skew = 5 * time.Minute
+
+var (
+	keyText    = regexp.MustCompile(`^(.+?)\+([0-9a-f]{8})\+(.+)$`)
+	noteText   = regexp.MustCompile(`^((.+)\n(0|[1-9]\d*)\n(.{44})\ntime (.+)\nrecord (0|[1-9]\d*)\nlast (.+)\n)\n((?:— .+ .+\n)+)$`)
+	signature  = regexp.MustCompile(`— (.+) (.+)\n`)
+	leafText   = regexp.MustCompile(`^assent (record|start|forgotten) v1\n([1-9]\d*)\n(?:(.*)\n(.*)\n(.*)\n(.*)\n([0-9a-f]{64})\n|(.*)\n)?$`)
+	lineFields = map[string][]string{"export": {"version", "origin", "size", "edge"}, "leaf": {"n", "leaf", "entry"}, "checkpoint": {"note"}, "end": {"lines", "sha256"}}
+)
+
+// line has the members of all lines; those of one are in lineFields, in their order.
 type line struct {
 	Type, Origin, Leaf, Note, SHA256 string
 	Version, Size, N, Lines          int
@@ -29,30 +40,36 @@ type line struct {
 	Entry                            []byte
 }
 
-var keys = map[string]ed25519.PublicKey{} // by origin and 4 bytes
+type checkpoint struct {
+	origin, last, text string
+	size, record       int
+	root               []byte
+	time               time.Time
+}
 
-func must(ok bool, format string, args ...any) {
+// must ends verify. What cannot be read at all ends it by an error of Go's own.
+func must(ok bool, what string, args ...any) {
 	if !ok {
-		log.Fatalf(format, args...)
+		panic(fmt.Errorf(what, args...))
 	}
 }
+
+func read[T any](parse func(string) (T, error), text string) T {
+	v, err := parse(text)
+	must(err == nil, "%q: %v", text, err)
+	return v
+}
+
+func base64Of(s string) ([]byte, error)  { return base64.StdEncoding.Strict().DecodeString(s) }
+func timeOf(s string) (time.Time, error) { return time.Parse(time.RFC3339, s) }
 
 func hash(parts ...[]byte) []byte {
 	h := sha256.Sum256(bytes.Join(parts, nil))
 	return h[:]
 }
 
-func number(s string) int {
-	n, err := strconv.Atoi(s)
-	must(err == nil && strconv.Itoa(n) == s, "%q is no number", s)
-	return n
-}
-
 // root folds the edge from the right.
 func root(edge [][]byte) []byte {
-	if len(edge) == 0 {
-		return hash()
-	}
 	r := edge[len(edge)-1]
 	for i := len(edge) - 2; i >= 0; i-- {
 		r = hash([]byte{1}, edge[i], r)
@@ -60,99 +77,88 @@ func root(edge [][]byte) []byte {
 	return r
 }
 
-type checkpoint struct {
-	size, record       int
-	root               []byte
-	origin, last, text string
-	time               time.Time
-}
-
-// open reads a signed note. One of its signatures must be by a key that is trusted.
-func open(note string) (c checkpoint) {
-	text, sigs, _ := strings.Cut(note, "\n\n")
-	f := strings.Split(text, "\n")
-	must(len(f) == 6 && strings.HasPrefix(f[3], "time ") && strings.HasPrefix(f[4], "record ") && strings.HasPrefix(f[5], "last "), "no checkpoint: %q", note)
-	c = checkpoint{origin: f[0], size: number(f[1]), record: number(f[4][7:]), last: f[5][5:], text: text + "\n"}
-	var errRoot, errTime error
-	c.root, errRoot = base64.StdEncoding.Strict().DecodeString(f[2])
-	c.time, errTime = time.Parse(time.RFC3339, f[3][5:])
-	must(errRoot == nil && errTime == nil, "no checkpoint: %q", note)
-	for _, s := range strings.Split(sigs, "\n") {
-		name, b64, _ := strings.Cut(strings.TrimPrefix(s, "— "), " ")
-		sig, err := base64.StdEncoding.Strict().DecodeString(b64)
-		if err != nil || len(sig) != 4+64 || name != c.origin {
-			continue
-		}
-		if key := keys[name+string(sig[:4])]; key != nil && ed25519.Verify(key, []byte(c.text), sig[4:]) {
-			return c
-		}
-	}
-	log.Fatalf("a checkpoint is not signed by a key that is trusted: %q", note)
-	return c
-}
-
 func main() {
-	pub, err := os.ReadFile(os.Args[2])
-	must(err == nil, "%v", err)
-	for _, k := range strings.Fields(string(pub)) {
-		part := strings.SplitN(k, "+", 3)
-		must(len(part) == 3, "no key: %q", k)
-		key, err := base64.StdEncoding.DecodeString(part[2])
-		must(err == nil && len(key) == 33 && key[0] == 1, "no key: %q", k)
-		id := hash([]byte(part[0]+"\n"), key)[:4]
-		must(hex.EncodeToString(id) == part[1], "the key %q has another name", k)
-		keys[part[0]+string(id)] = key[1:]
-	}
-	kept := map[int]checkpoint{}
-	largest := 0
+	defer func() {
+		if err := recover(); err != nil {
+			fmt.Fprintln(os.Stderr, "not verified:", err)
+			os.Exit(1)
+		}
+	}()
+	export := read(os.Open, os.Args[1])
+	kept := ""
 	if len(os.Args) > 3 {
-		text, err := os.ReadFile(os.Args[3])
-		must(err == nil, "%v", err)
-		note := ""
-		for _, l := range strings.SplitAfter(string(text), "\n") {
-			if note += l; strings.HasPrefix(l, "— ") {
-				c := open(strings.TrimLeft(note, "\n"))
-				kept[c.size], largest, note = c, max(largest, c.size), ""
+		kept = string(read(os.ReadFile, os.Args[3]))
+	}
+	fmt.Println(verify(export, string(read(os.ReadFile, os.Args[2])), kept))
+}
+
+func verify(export io.Reader, pub, keptText string) string {
+	keys := map[string]ed25519.PublicKey{} // by origin and 4 bytes
+	for _, text := range strings.Fields(pub) {
+		k := keyText.FindStringSubmatch(text)
+		key := read(base64Of, k[3])
+		id := hash([]byte(k[1]+"\n"), key)[:4]
+		must(len(key) == 33 && key[0] == 1 && hex.EncodeToString(id) == k[2], "no key: %q", text)
+		keys[k[1]+string(id)] = key[1:]
+	}
+	// open reads a signed note. One of its signatures must be by a key that is trusted.
+	open := func(note string) checkpoint {
+		f := noteText.FindStringSubmatch(note)
+		must(f != nil, "no checkpoint: %q", note)
+		for _, s := range signature.FindAllStringSubmatch(f[8], -1) {
+			sig := read(base64Of, s[2])
+			if key := keys[s[1]+string(sig[:4])]; s[1] == f[2] && key != nil && ed25519.Verify(key, []byte(f[1]), sig[4:]) {
+				return checkpoint{f[2], f[7], f[1], read(strconv.Atoi, f[3]), read(strconv.Atoi, f[6]), read(base64Of, f[4]), read(timeOf, f[5])}
 			}
 		}
+		panic(fmt.Errorf("a checkpoint is not signed by a key that is trusted: %q", note))
+	}
+	kept, largest := map[int]checkpoint{}, 0
+	for rest := keptText; strings.TrimSpace(rest) != ""; {
+		text, more, _ := strings.Cut(rest, "\n\n")
+		sigs, _, _ := strings.Cut(more+"\n", "\n")
+		c := open(text + "\n\n" + sigs + "\n")
+		kept[c.size], largest, rest = c, max(largest, c.size), strings.TrimLeft(strings.TrimPrefix(more, sigs), "\n")
 	}
 
-	file, err := os.Open(os.Args[1])
-	must(err == nil, "%v", err)
-	in, sum, lines := bufio.NewReader(file), sha256.New(), 0
+	in, sum := bufio.NewReader(export), sha256.New()
 	var head line
-	var edge [][]byte
 	var last checkpoint
-	size, next := 0, 0
-	missing := map[int]time.Time{} // sequences without an entry
-	for ended := false; !ended; {
+	var now time.Time // of the record
+	var edge [][]byte
+	size, next := 0, 0             // leaves, and the next entry of the record; 0 where that is not known
+	missing := map[int]time.Time{} // entries
+	for lines := 0; ; lines++ {
 		text, err := in.ReadBytes('\n')
 		must(err == nil, "line %d: the end is missing", lines+1)
-		var l line
-		must(json.Unmarshal(text, &l) == nil, "line %d is no JSON", lines+1)
+		l := parse(text)
+		must((lines == 0) == (l.Type == "export"), "line %d does not belong here", lines+1)
 		switch l.Type {
 		case "export":
-			must(lines == 0 && l.Version == 1, "line %d does not belong here", lines+1)
+			must(l.Version == 1, "version %d", l.Version)
 			head, size, edge = l, l.Size, l.Edge
 		case "leaf":
-			f := strings.Split(l.Leaf, "\n")
-			must(head.Type != "" && l.N == size && len(f) > 2 && f[len(f)-1] == "", "line %d: leaf %d is expected", lines+1, size)
-			seq := number(f[1])
+			f := leafText.FindStringSubmatch(l.Leaf)
+			must(f != nil && l.N == size, "line %d: leaf %d is expected", lines+1, size) // also of a gap
+			seq := read(strconv.Atoi, f[2])
 			switch {
-			case f[0] == "assent start v1" && len(f) == 4 && size == 0:
+			case f[1] == "start" && f[7] == "" && size == 0:
 				next = seq
-			case f[0] == "assent record v1" && len(f) == 8:
-				must(next == 0 || seq == next, "line %d: entry %d is expected", lines+1, next)
+			case f[1] == "record" && f[7] != "" && (next == 0 || seq == next):
 				next = seq + 1
-				if l.Entry == nil {
-					missing[seq], _ = time.Parse(time.RFC3339, f[4])
-				} else {
-					entry(l.Entry, f, lines+1)
+				if f[5] != "" {
+					at := read(timeOf, f[5])
+					must(!at.Before(now.Add(-skew)), "line %d: the time runs back", lines+1)
+					now = at
 				}
-			case f[0] == "assent forgotten v1" && len(f) == 3:
+				if missing[seq] = now; l.Entry != nil {
+					entry(l.Entry, f)
+					delete(missing, seq)
+				}
+			case f[1] == "forgotten" && f[0] == "assent forgotten v1\n"+f[2]+"\n":
 				delete(missing, seq)
-			default: // also a gap, and a further start
-				log.Fatalf("line %d: %q", lines+1, l.Leaf)
+			default:
+				panic(fmt.Errorf("line %d: entry %d is expected: %q", lines+1, next, l.Leaf))
 			}
 			h := hash([]byte{0}, []byte(l.Leaf))
 			for n := size; n&1 == 1; n >>= 1 {
@@ -163,41 +169,47 @@ func main() {
 			must(!ok || k.origin == head.Origin && bytes.Equal(k.root, root(edge)), "line %d: not the record of the kept checkpoint", lines+1)
 		case "checkpoint":
 			c := open(l.Note)
-			named := c.last == hex.EncodeToString(hash([]byte(last.text)))
-			if last.text == "" {
-				named = head.Size > 0 || c.last == "none"
-			}
-			must(named && c.origin == head.Origin && c.size == size && bytes.Equal(c.root, root(edge)) && (next == 0 || c.record == next-1) && !c.time.Before(last.time),
+			first := last.text == "" && (head.Size > 0 || c.last == "none")
+			must(c.origin == head.Origin && c.size == size && bytes.Equal(c.root, root(edge)) && (next == 0 || c.record == next-1) &&
+				(first || c.last == hex.EncodeToString(hash([]byte(last.text)))) && !c.time.Before(last.time) && time.Until(c.time) < skew,
 				"line %d: the checkpoint is not that of the leaves before it", lines+1)
 			last = c
 		case "end":
-			rest, _ := io.ReadAll(in)
-			must(l.Lines == lines && l.SHA256 == hex.EncodeToString(sum.Sum(nil)) && len(rest) == 0, "the lines are not those that were written")
-			ended = true
-		default:
-			log.Fatalf("line %d is none of an export", lines+1)
+			_, err := in.ReadByte()
+			must(err == io.EOF && l.Lines == lines && l.SHA256 == hex.EncodeToString(sum.Sum(nil)), "the lines are not those that were written")
+			must(last.text != "" && last.size == size, "the last leaves have no checkpoint")
+			must(largest <= size, "the record is older than a kept checkpoint: %d leaves, and here are %d", largest, size)
+			for seq, at := range missing {
+				must(at.Before(last.time.AddDate(0, 0, -90).Add(time.Hour)), "entry %d is missing, and was not forgotten", seq)
+			}
+			return fmt.Sprintf("verified: %d leaves, root %s", size, base64.StdEncoding.EncodeToString(last.root))
 		}
 		sum.Write(text)
-		lines++
 	}
-	must(last.text != "" && last.size == size, "the last leaves have no checkpoint")
-	must(largest <= size, "the record is older than a kept checkpoint: %d leaves, and here are %d", largest, size)
-	for seq, at := range missing {
-		must(at.Before(last.time.AddDate(0, 0, -90).Add(time.Hour)), "entry %d is missing, and was not forgotten", seq)
-	}
-	fmt.Printf("verified: %d leaves, root %s\n", size, base64.StdEncoding.EncodeToString(last.root))
 }
 
-// entry compares an entry with the fields of its leaf.
-func entry(text []byte, leaf []string, line int) {
-	must(hex.EncodeToString(hash(text)) == leaf[6], "line %d: the entry is not the one of its leaf", line)
-	must(len(text) > 9 && strconv.FormatUint(binary.BigEndian.Uint64(text[1:]), 10) == leaf[1], "line %d: another sequence", line)
+// parse reads a line, which has its members in this order and one spelling.
+func parse(text []byte) (l line) {
+	must(json.Unmarshal(text, &l) == nil && lineFields[l.Type] != nil, "no line of an export: %q", text)
+	var members map[string]json.RawMessage
+	must(json.Unmarshal(text, &members) == nil, "no object")
+	parts := []string{`"type":"` + l.Type + `"`}
+	for _, name := range lineFields[l.Type] {
+		if v, ok := members[name]; ok {
+			parts = append(parts, `"`+name+`":`+string(v))
+		}
+	}
+	must("{"+strings.Join(parts, ",")+"}\n" == string(text), "a line has other members: %q", text)
+	return l
+}
+
+// entry compares an entry with its leaf.
+func entry(text []byte, leaf []string) {
+	must(hex.EncodeToString(hash(text)) == leaf[7] && strconv.FormatUint(binary.BigEndian.Uint64(text[1:]), 10) == leaf[2], "the entry is not the one of its leaf")
 	rest := text[9:]
-	take := func() string {
+	take := func() (s string) {
 		n, used := binary.Uvarint(rest)
-		must(used > 0 && n <= uint64(len(rest)-used), "line %d: the entry cannot be read", line)
-		s := string(rest[used : used+int(n)])
-		rest = rest[used+int(n):]
+		s, rest = string(rest[used:used+int(n)]), rest[used+int(n):]
 		return s
 	}
 	subject, record := take(), ""
@@ -210,8 +222,6 @@ func entry(text []byte, leaf []string, line int) {
 		record = string(rest)
 	}
 	var r struct{ RequestID, Step, Outcome, Time string }
-	must(json.Unmarshal([]byte(record), &r) == nil && "approvals."+leaf[2] == subject && r.RequestID == leaf[2] && r.Step == leaf[3] && r.Outcome == leaf[5],
-		"line %d: the leaf says something else than its entry", line)
-	at, err := time.Parse(time.RFC3339, r.Time)
-	must(err == nil && at.UTC().Format(time.RFC3339Nano) == leaf[4], "line %d: another time", line)
+	must(json.Unmarshal([]byte(record), &r) == nil && "approvals."+leaf[3] == subject && r.RequestID == leaf[3] && r.Step == leaf[4] && r.Outcome == leaf[6] &&
+		read(timeOf, r.Time).UTC().Format(time.RFC3339Nano) == leaf[5], "the leaf says something else than its entry")
 }

@@ -74,6 +74,7 @@ function Row({ waiting: d, over }: { waiting: PairingWaiting; over(said: string,
     <li class="device" data-ui="waiting" data-code={d.code}>
       <div class="where">
         <b>{w.callsItself(name)}</b>
+        {d.codeOrigin && <span class="chip" data-ui="code">{words.devices.code[d.codeOrigin]}</span>}
       </div>
       <div class="where">{d.from ? w.from(visibleLine(d.from)) : w.fromNowhere}</div>
       <p>{w.shows(d.code)}</p>

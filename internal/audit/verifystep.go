@@ -1,0 +1,192 @@
+package audit
+
+import (
+	"errors"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/hook"
+	"assent/internal/store/tree"
+)
+
+// content looks at what a leaf is about.
+func (v *verifier) content(l *line) {
+	leaf := &l.leaf
+	if leaf.Kind != tree.KindRecord {
+		if l.entry != entryMissing {
+			v.findIn(l.n, leaf, "something stands beside a leaf that is about no entry", doCompare)
+		}
+		return
+	}
+	v.clock(l)
+	switch {
+	case l.entry == entryMissing && v.proofs:
+		v.findIn(l.n, leaf, "what the leaf is about is missing", doAgain)
+		return
+	case l.entry == entryMissing:
+		v.missing[leaf.Seq] = gone{v.line, l.n, leaf.Request, v.time}
+	case l.entry == entryOther:
+		v.findIn(l.n, leaf, "the entry is not the one that was recorded: it was changed", doCompare)
+		return
+	default:
+		v.rep.Entries++
+	}
+	v.step(l)
+}
+
+// step follows a request.
+func (v *verifier) step(l *line) {
+	leaf, rec := &l.leaf, &l.rec
+	asked, waits := v.open[leaf.Request]
+	here := place{v.line, l.n, leaf.Seq}
+	switch leaf.Step {
+	case hook.StepAsked:
+		if waits { // else an old decision would fit it, or that of another input; of those that do not wait any more see twice
+			v.findIn(l.n, leaf, askedBefore, doCompare)
+		}
+		w := waiting{place: here, time: leaf.Time}
+		if rec.Request != nil {
+			w.input = rec.Request.InputSHA256
+		}
+		v.open[leaf.Request] = w
+		return
+	case hook.StepDecided, hook.StepEnded:
+		delete(v.open, leaf.Request)
+		said := !waits && v.start == 1 && !v.proofs
+		if said {
+			v.findIn(l.n, leaf, didNotWait, doApprover)
+		}
+		v.keep(settlement{leaf.Request, asked.place, here, said})
+	default:
+		return
+	}
+	if rec.RequestID == "" {
+		return // it is not there, or cannot be read
+	}
+	v.sound(l)
+	digest := ""
+	switch {
+	case rec.Decision != nil:
+		digest = rec.Decision.InputSHA256
+	case rec.HandBack != nil:
+		digest = rec.HandBack.InputSHA256
+	default:
+		return
+	}
+	v.rep.Decisions++
+	if asked.input != "" && digest != asked.input {
+		v.findIn(l.n, leaf, "the decision is about another input than the request's", doApprover)
+	}
+	v.signature(l)
+	v.signedThen(l, asked.time)
+}
+
+// What is wrong with a request that comes twice.
+const (
+	askedBefore = "a request of this id was asked before"
+	didNotWait  = "it settles a request that did not wait"
+)
+
+func (v *verifier) keep(s settlement) {
+	if v.kept == nil { // else it cannot be said any more that nothing is wrong
+		v.kept = v.once.add(s)
+	}
+}
+
+// twice finds the requests that were settled, and asked or settled again.
+func (v *verifier) twice() error {
+	for id, w := range v.open {
+		v.keep(settlement{ID: id, Asked: w.place})
+	}
+	if v.kept != nil {
+		return errors.Join(v.kept, v.once.close())
+	}
+	return v.once.again(func(s *settlement) {
+		at, what, do := s.Asked, askedBefore, doCompare
+		if s.Asked.Line == 0 {
+			at, what, do = s.Settled, didNotWait, doApprover
+		}
+		if !s.Said {
+			v.find(Finding{Line: at.Line, Leaf: &at.Leaf, Seq: at.Seq, Request: s.ID, What: what, Do: do})
+		}
+	})
+}
+
+// sound looks whether what settles a request says one thing in all its parts: the signature covers the decision, and what is
+// told of it is the outcome.
+func (v *verifier) sound(l *line) {
+	rec := &l.rec
+	if !rec.Sound() {
+		v.findIn(l.n, &l.leaf, "it has another outcome than its decision, or none: no broker writes that", doCompare)
+	}
+	if rec.Decision == nil && rec.HandBack == nil {
+		return
+	}
+	switch {
+	case rec.By == nil:
+		v.findIn(l.n, &l.leaf, "nobody is named who decided", doCompare)
+	case rec.By.Kind != hook.KindDevice && rec.By.Kind != hook.KindToken && carriesSignature(rec.Decision, rec.HandBack):
+		v.findIn(l.n, &l.leaf, "a signature stands beside a decision of somebody who signs nothing", doApprover)
+	}
+}
+
+// verifyRecord verifies the signature of a record as it is stored.
+func verifyRecord(rec *hook.Record) Signature {
+	step := api.Record{Record: *rec}
+	if d := rec.Decision; d != nil && len(d.UpdatedInput)+len(d.UpdatedPermissions) > 0 {
+		step.Signed = &api.Signed{UpdatedInput: string(d.UpdatedInput), UpdatedPermissions: string(d.UpdatedPermissions)}
+	}
+	return Verify(&step)
+}
+
+func (v *verifier) signature(l *line) {
+	rec := &l.rec
+	if rec.By == nil {
+		return
+	}
+	switch l.signed {
+	case NoKey: // whoever decided in a tree had to sign
+		v.findIn(l.n, &l.leaf, "a device is said to have decided, and nothing is signed", doApprover)
+		return
+	case Unsigned:
+		if rec.By.Kind != hook.KindToken {
+			return
+		}
+	case Bad, Unverified:
+		what := "the signature of " + signer(rec) + " does not fit the decision"
+		if rec.Decision != nil && rec.Decision.Rules != nil {
+			what = "the signature of the rules that decided does not fit"
+		}
+		v.findIn(l.n, &l.leaf, what, doApprover)
+		return
+	case Rules:
+		v.rep.SignedRules++
+		return
+	case Good, Confirmed:
+		v.rep.Signed++
+	}
+	key := ""
+	if rec.Decision != nil && rec.Decision.PublicKey != nil {
+		key = auth.Thumbprint(*rec.Decision.PublicKey)
+	} else if rec.HandBack != nil && rec.HandBack.PublicKey != nil {
+		key = auth.Thumbprint(*rec.HandBack.PublicKey)
+	}
+	who := rec.By.Kind + " " + rec.By.ID // a token is bound to its key for good, as a device is
+	before, ok := v.keys[who]
+	switch {
+	case !ok:
+		v.keys[who] = key
+	case before != key && key == "":
+		v.findIn(l.n, &l.leaf, signer(rec)+" signs nothing here, and did before", doApprover)
+	case before != key:
+		v.findIn(l.n, &l.leaf, signer(rec)+" signs with another key than before", doApprover)
+	}
+}
+
+// signer is who signed a record, in words.
+func signer(rec *hook.Record) string {
+	if rec.By.Kind == hook.KindToken {
+		return "the token"
+	}
+	return "the device"
+}
