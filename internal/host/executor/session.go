@@ -365,6 +365,9 @@ func (s *session) endAt(now time.Time, m *message, e entry) {
 	if e.Output, s.output = s.output, ""; e.Output == e.Result {
 		e.Output = ""
 	}
+	if outcome == hook.OutcomeCancelled {
+		e.By = s.canceller()
+	}
 	_ = s.note(e)
 	s.idleSince = now
 	if outcome == hook.OutcomeCancelled && s.runs {

@@ -195,7 +195,7 @@ func (s *session) frames() []api.HostFrame {
 		case m.state == lost:
 			add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
 		case m.state == ended:
-			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command})
+			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command, By: m.by})
 			if m.output != "" || m.result != "" {
 				tell("said", api.AgentOutput)
 			}
