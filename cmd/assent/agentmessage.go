@@ -20,15 +20,19 @@ import (
 	"assent/internal/text/show"
 )
 
-// sessionStands is how a session is, and how its last turn ended if that was not well.
-func sessionStands(s *api.AgentSession) string {
+// sessionStands is how a session of an agent is, and how its last turn ended if it was not completed. Of a host that is away
+// nobody knows more than what it said last.
+func sessionStands(x *api.Agent, s *api.AgentSession) string {
 	t := s.Turn
-	if t == nil || s.Status == api.AgentBusy || t.Outcome != hook.OutcomeFailed {
+	if x.Status == api.AgentOffline && s.Status == api.AgentBusy {
+		return "busy when its host was last heard of"
+	}
+	if t == nil || s.Status == api.AgentBusy || t.Outcome == hook.OutcomeCompleted {
 		return s.Status
 	}
-	words := s.Status + "; its last turn failed: " + t.Code
-	if t.Why != "" {
-		words += ", " + t.Why
+	words := s.Status + "; last turn: " + cmp.Or(t.Says, t.Outcome)
+	if t.Why != "" && t.Why != t.Outcome {
+		words += " (" + t.Why + ")"
 	}
 	return words
 }
@@ -48,7 +52,7 @@ func (a *app) agentListCmd() *cobra.Command {
 					}
 					var sessions []string
 					for _, s := range x.Sessions {
-						sessions = append(sessions, s.SessionID+" ("+sessionStands(&s)+")")
+						sessions = append(sessions, s.SessionID+" ("+sessionStands(x, &s)+")")
 					}
 					return []string{show.Line(x.Name), show.Line(x.Status), show.Line(x.Hostname), show.Line(project), show.Line(strings.Join(sessions, ", "))}
 				})
@@ -319,6 +323,9 @@ func outcomeOfAgent(m hook.Message) string {
 	case hook.MessageStarted:
 		return "in the agent's context"
 	case hook.MessageEnded:
+		if m.StoppedBy != "" {
+			return fmt.Sprintf("%s on %q", m.Outcome, show.Line(m.StoppedBy)) + why
+		}
 		return m.Outcome + why
 	case hook.MessageExpired:
 		return "expired: its host did not take it in time"

@@ -91,6 +91,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		Dir: a.sessionsDir(), Home: surroundings.Home, Version: version(), Environ: os.Environ(),
 		File:     func() (optin.File, error) { f, _, err := agentsFile(); return f, err },
 		Look:     surroundings.Look,
+		Again:    surroundings.Again,
 		Ask:      surroundings.Version,
 		Settings: func(agent optin.Agent) ([]byte, error) { return a.hostHooks(agent, info.Socket) },
 		MCP: func() ([]byte, error) {

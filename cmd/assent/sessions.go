@@ -54,6 +54,9 @@ var stateNames = map[feed.AgentState]string{ // read-only
 // stateName says what the agent does. For a minute after a turn the broker still has it work, for a
 // hook may have it go on; a person wants to know that the turn is over.
 func (s *session) stateName() string {
+	if s.LastTurn != "" {
+		return show.Line(strings.ToLower(s.LastTurn[:1]) + s.LastTurn[1:])
+	}
 	if s.State == feed.StateExited && s.AgentProcess == api.AgentGone {
 		return "agent is gone"
 	}
@@ -72,7 +75,7 @@ func (s *session) stateRole() terminal.Role {
 	case feed.StateBlocked, feed.StateAskUser, feed.StatePlan:
 		return terminal.Attention
 	case feed.StateStarting, feed.StateWorking:
-		if s.stateName() != "turn is over" {
+		if !s.TurnOver {
 			return terminal.Calm
 		}
 	}

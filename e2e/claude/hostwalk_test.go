@@ -100,7 +100,6 @@ func TestAnAgentFromThePhoneByTheREADME(t *testing.T) {
 	waits := x.WaitPending(1)[0]
 	step("replied, and it asks again")
 	b.Tap("[data-action=stop-agent]:enabled")
-	b.Looks("stopped")
 	rig.Eventually(t, time.Minute, "its request is withdrawn", func() bool {
 		status, body, err := x.Try("GET", "/v1/requests/"+waits.ID, nil)
 		return err == nil && status == http.StatusOK && !strings.Contains(string(body), `"state":"pending"`)
@@ -110,6 +109,18 @@ func TestAnAgentFromThePhoneByTheREADME(t *testing.T) {
 		t.Error("what nobody allowed ran")
 	}
 	step("stopped")
+
+	// Who stopped it stands where the session does, above its line, at the message, and in a terminal.
+	const who = "on “Chrome on Linux”"
+	b.See("[data-ui=session]", "Stopped "+who)
+	b.See("[data-ui=last-turn] h3", "Stopped "+who)
+	b.See("[data-ui=composer]", "stopped "+who)
+	b.Looks("stopped")
+	for args, want := range map[string]string{"sessions": "stopped " + who, "agent list": "Stopped " + who} {
+		if out, err := x.command(strings.Fields(args)...).CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
 }
 
 // serveOne is serve, and says what the one agent is called.

@@ -58,9 +58,18 @@ func TestPageOutcome(t *testing.T) {
 		t.Error("it is a link")
 	}
 
+	// One that was stopped says so, and why where there is more to say.
+	h.stands(coder, api.AgentSession{Status: api.SessionEnded, Turn: turn(hook.OutcomeCancelled, "CANCELLED", "everything is stopped")})
+	b.See(card+" h3", "Stopped")
+	b.See(card, "Everything is stopped")
+	h.stands(coder, api.AgentSession{Status: api.AgentIdle, Turn: turn(hook.OutcomeCancelled, "CANCELLED", "cancelled")})
+	b.See(card+" h3", "Stopped")
+	rig.Eventually(t, rig.Soon, "nothing more is said of it", func() bool { return !strings.Contains(strings.ToLower(b.Text(card)), "cancelled") && !strings.Contains(b.Text(card), "verything") })
+
 	// One that was cut off has Continue; one with a process is prompted.
 	h.stands(coder, api.AgentSession{Status: api.AgentIdle, Turn: turn(hook.OutcomeFailed, "INTERRUPTED", "the agent's program was killed in its turn")})
 	b.See(card, "was killed in its turn")
+	b.See(card+" h3", "Interrupted")
 	b.Looks("outcome-interrupted")
 	b.Tap(card + " [data-action=go-on]")
 	if m := h.next(api.BrokerMessage).Message; m.Kind != hook.MessagePrompt || m.SessionID != hostedSession || m.Prompt != rig.Word("lastTurn.goOnPrompt") || !auth.VerifyMessage(*m) {

@@ -104,6 +104,11 @@ type AgentTurn struct {
 	Why     string    `json:"why,omitempty"` // for people, where it is not completed
 	CostUSD float64   `json:"costUsd,omitempty"`
 	At      time.Time `json:"at,omitzero"`
+	// By is the id of the message that cancelled it, as its host says. StoppedBy is who sent that, and Says how the
+	// turn ended, a few words for people, safe to show; empty where it is completed. Only the broker says these two.
+	By        string `json:"by,omitempty"`
+	StoppedBy string `json:"stoppedBy,omitempty"`
+	Says      string `json:"says,omitempty"`
 }
 
 // AgentLimits are the ceilings of an agent.

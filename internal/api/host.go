@@ -63,6 +63,7 @@ type HostFrame struct {
 	Outcome string    `json:"outcome,omitempty"` // hook.OutcomeCompleted and its like
 	Why     string    `json:"why,omitempty"`     // for people, at most 300 bytes, without the prompt
 	Command string    `json:"command,omitempty"` // see hook.Message
+	By      string    `json:"by,omitempty"`      // id of the message that cancelled it, of one that ended so
 
 	Event    *AgentEvent `json:"event,omitempty"`
 	Answer   *HostAnswer `json:"answer,omitempty"`

@@ -35,12 +35,15 @@ type Session struct {
 	State      feed.AgentState `json:"state,omitempty"`
 	StateSince time.Time       `json:"stateSince,omitzero"`
 	TurnOver   bool            `json:"turnOver,omitempty"` // people are told so; State says working for a minute more
-	EndedAt    time.Time       `json:"endedAt,omitzero"`
-	Model      string          `json:"model,omitempty"`
-	CurrentRun *feed.Run       `json:"currentRun,omitempty"`
-	Actors     []feed.Actor    `json:"actors,omitempty"`
-	Tasks      []feed.Task     `json:"tasks,omitempty"`
-	LastPos    uint64          `json:"lastPos,omitempty"` // of its newest event
+	// LastTurn is how the session's last turn ended, where a host says that it was not completed and nothing was
+	// heard of the session since: a few words for people, in place of State's.
+	LastTurn   string       `json:"lastTurn,omitempty"`
+	EndedAt    time.Time    `json:"endedAt,omitzero"`
+	Model      string       `json:"model,omitempty"`
+	CurrentRun *feed.Run    `json:"currentRun,omitempty"`
+	Actors     []feed.Actor `json:"actors,omitempty"`
+	Tasks      []feed.Task  `json:"tasks,omitempty"`
+	LastPos    uint64       `json:"lastPos,omitempty"` // of its newest event
 }
 
 // The values of Session.AgentProcess.

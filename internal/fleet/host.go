@@ -24,6 +24,7 @@ type Report struct {
 	State   hook.MessageState
 	Outcome string // of MessageEnded
 	Command string // of a hook.MessageHandover that has ended
+	By      string // id of the message that cancelled it, of MessageEnded
 	Why     string
 	At      time.Time // zero: now
 }
@@ -62,10 +63,17 @@ func (s *Store) Report(ctx context.Context, host string, r Report) (state hook.M
 		case r.State == hook.MessageTaken && m.Prompt == "" && !hook.Wordless(m.Kind):
 			return m.State, "its text was forgotten", nil
 		}
+		if r.Why == r.Outcome {
+			r.Why = "" // it says no more
+		}
+		stopper := ""
+		if r.Outcome == hook.OutcomeCancelled {
+			stopper = s.stopper(r.By, m.SessionID, host)
+		}
 		done, err := s.step(ctx, r.ID, in(from), func(m *hook.Message) {
 			m.Way = hook.WayHost
 			if r.State == hook.MessageEnded {
-				m.Outcome = r.Outcome
+				m.Outcome, m.StoppedBy = r.Outcome, stopper
 				if m.Kind == hook.MessageHandover && r.Outcome == hook.OutcomeCompleted {
 					m.Command = r.Command
 				}

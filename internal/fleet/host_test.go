@@ -269,15 +269,77 @@ func TestANameIsOneHosts(t *testing.T) {
 	})
 }
 
-// What its host says of a session's turn is known where the session's own events end without a word.
+// What its host says of a session's turn is known where the session's own events end without a word: that none runs, and
+// how the last one ended. Once somebody else goes on with the session it is the past.
 func TestASessionRests(t *testing.T) {
 	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
-		for status, want := range map[string]bool{api.AgentBusy: false, api.AgentIdle: true, api.SessionBlocked: true, api.SessionEnded: true} {
-			if _, err := l.Offer(t.Context(), "here", "1", []api.Agent{{Name: "coder", Sessions: []api.AgentSession{{SessionID: "s1", Status: status}}}}); err != nil {
+		offer := func(s api.AgentSession) {
+			t.Helper()
+			if _, err := l.Offer(t.Context(), "here", "1", []api.Agent{{Name: "coder", Sessions: []api.AgentSession{s}}}); err != nil {
 				t.Fatal(err)
 			}
-			if got := g.Rests("s1"); got != want || g.Rests("s2") {
-				t.Errorf("%s: %t; a session of nobody's: %t", status, got, g.Rests("s2"))
+		}
+		at := time.Now()
+		for status, want := range map[string]bool{api.AgentBusy: false, api.AgentIdle: true, api.SessionBlocked: true, api.SessionEnded: true} {
+			offer(api.AgentSession{SessionID: "s1", Status: status})
+			got, _ := g.Rests("s1", at)
+			if other, said := g.Rests("s2", at); got != want || other || said != "" {
+				t.Errorf("%s: %t; a session of nobody's: %t %q", status, got, other, said)
+			}
+		}
+		for _, x := range []struct{ outcome, code, want string }{
+			{hook.OutcomeCompleted, "", ""}, {hook.OutcomeCancelled, "CANCELLED", "Stopped"}, {hook.OutcomeFailed, "BUDGET", "Its budget is spent"},
+			{hook.OutcomeFailed, "TIMEOUT", "Its time is used up"}, {hook.OutcomeFailed, "INTERRUPTED", "Interrupted"}, {hook.OutcomeFailed, "NEW", "Failed"},
+		} {
+			turn := &api.AgentTurn{Outcome: x.outcome, Code: x.code, At: at, Says: "what no host may say", StoppedBy: "nobody"}
+			offer(api.AgentSession{SessionID: "s1", Status: api.AgentIdle, Turn: turn})
+			if rests, said := g.Rests("s1", at.Add(time.Second)); !rests || said != x.want {
+				t.Errorf("%s %s: %t %q, want %q", x.outcome, x.code, rests, said, x.want)
+			}
+			if rests, said := g.Rests("s1", at.Add(time.Minute)); rests || said != "" {
+				t.Errorf("%s %s: a terminal goes on with it, and its host has the last word: %t %q", x.outcome, x.code, rests, said)
+			}
+			if a, _, err := g.Agent("coder"); err != nil || a.Sessions[0].Turn.Says != x.want || a.Sessions[0].Turn.StoppedBy != "" {
+				t.Errorf("%+v, %v", a.Sessions, err)
+			}
+		}
+	})
+}
+
+// Who stopped a turn is known by the message that did: it stands in the record of the prompt, and in how the session stands. No
+// host can name anybody by another message.
+func TestWhoStoppedATurn(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		prompt, stop, elsewhere := forCoder("a", "s1", hook.MessagePrompt, "x"), forCoder("b", "s1", hook.MessageCancel, ""), forCoder("c", "s2", hook.MessageCancel, "")
+		stop.By.Name, elsewhere.By.Name = "Anna's \u202ephone", "somebody else"
+		r.cfg.May = func(hook.Approver) bool { return true }
+		for _, m := range []hook.Message{prompt, stop, elsewhere} {
+			if _, err := g.Send(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			if _, why, err := r.Report(t.Context(), workstation, Report{ID: m.ID, State: hook.MessageTaken}); why != "" || err != nil {
+				t.Fatal(why, err)
+			}
+		}
+		const who = "Anna's ⟦U+202E⟧phone"
+		if _, why, err := r.Report(t.Context(), workstation, Report{ID: prompt.ID, State: hook.MessageEnded, Outcome: hook.OutcomeCancelled, Why: "cancelled", By: stop.ID}); why != "" || err != nil {
+			t.Fatal(why, err)
+		}
+		m, err := r.Message(prompt.ID)
+		if err != nil || m.StoppedBy != who || m.Steps[len(m.Steps)-1].Why != "" {
+			t.Errorf("%+v, %v", m, err)
+		}
+		for by, want := range map[string]string{stop.ID: who, elsewhere.ID: "", prompt.ID: "", "none": ""} {
+			turn := &api.AgentTurn{Message: prompt.ID, Outcome: hook.OutcomeCancelled, Code: "CANCELLED", At: time.Now(), By: by}
+			if _, err := l.Offer(t.Context(), "here", "1", []api.Agent{{Name: "coder", Sessions: []api.AgentSession{{SessionID: prompt.SessionID, Status: api.AgentIdle, Turn: turn}}}}); err != nil {
+				t.Fatal(err)
+			}
+			says := "Stopped"
+			if want != "" {
+				says = "Stopped on “" + want + "”"
+			}
+			if got := g.Agents()[0].Sessions[0].Turn; got.StoppedBy != want || got.Says != says {
+				t.Errorf("by %s: %+v", by, got)
 			}
 		}
 	})

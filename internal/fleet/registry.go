@@ -253,7 +253,7 @@ func (r *Registry) inOrderLocked(now time.Time) []*hostEntry {
 
 // shownLocked is an agent of h as others see it now.
 func (r *Registry) shownLocked(h *hostEntry, a api.Agent, now time.Time) api.Agent {
-	a.Hostname = h.Host
+	a.Hostname, a.Sessions = h.Host, r.sessionsLocked(h, a.Sessions)
 	if !r.liveLocked(h, now) {
 		a.Status, a.ActiveSessionID = api.AgentOffline, ""
 	}
@@ -273,22 +273,6 @@ func (r *Registry) Agent(name string) (a api.Agent, host string, err error) {
 		}
 	}
 	return api.Agent{}, "", ErrNoAgent
-}
-
-// Rests reports whether a host says of a session of its agents that no turn of it runs.
-func (r *Registry) Rests(session string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, h := range r.hosts {
-		for _, a := range h.Agents {
-			for _, s := range a.Sessions {
-				if s.SessionID == session {
-					return s.Status != api.AgentBusy
-				}
-			}
-		}
-	}
-	return false
 }
 
 // Offers reports whether an agent is one of the host's.

@@ -29,6 +29,8 @@ type Message struct {
 	// Outcome is what became of a message to an agent of a host that has ended: OutcomeCompleted,
 	// OutcomeFailed or OutcomeCancelled.
 	Outcome string `json:"outcome,omitempty"`
+	// StoppedBy is who sent the message that cancelled this one's turn, as people call them; empty: nobody's did.
+	StoppedBy string `json:"stoppedBy,omitempty"`
 	// Command goes on with the session in a terminal of the host, as one line for a shell there: of a
 	// MessageHandover that has completed.
 	Command string   `json:"command,omitempty"`

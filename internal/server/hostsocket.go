@@ -312,7 +312,7 @@ func (h *hostLink) take(ctx context.Context, f *api.HostFrame) (*api.BrokerFrame
 	case api.HostStarted:
 		step.State = hook.MessageStarted
 	case api.HostEnded:
-		step.State, step.Outcome, step.Command = hook.MessageEnded, f.Outcome, f.Command
+		step.State, step.Outcome, step.Command, step.By = hook.MessageEnded, f.Outcome, f.Command, f.By
 		if f.Outcome != hook.OutcomeCompleted && f.Outcome != hook.OutcomeFailed && f.Outcome != hook.OutcomeCancelled {
 			ack.Detail = "want the outcome completed, failed or cancelled"
 			return ack, nil

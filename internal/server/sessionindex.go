@@ -42,13 +42,14 @@ type encodedSession struct {
 	json   []byte
 	origin hook.Origin
 	agent  string // api.Session.AgentProcess
-	rests  bool   // as its host says
+	heard  time.Time
+	host   hostWord
 }
 
 func (s *Server) encodeSession(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) (encodedSession, error) {
 	j := s.merged(in, live, queues)
 	doc, err := json.Marshal(j)
-	return encodedSession{doc, j.Origin, j.AgentProcess, s.rests(j.SessionID)}, err
+	return encodedSession{doc, j.Origin, j.AgentProcess, j.LastEventAt, s.hostSays(j.SessionID, j.LastEventAt)}, err
 }
 
 const (
@@ -192,7 +193,7 @@ func (x *sessionIndex) due(now time.Time, s *Server) []string {
 	defer x.mu.Unlock()
 	var ids []string
 	for id, e := range x.entries {
-		if !e.checkAt.IsZero() && !now.Before(e.checkAt) || e.agent != "" && s.agents.look(e.origin) != e.agent || s.rests(id) != e.rests {
+		if !e.checkAt.IsZero() && !now.Before(e.checkAt) || e.agent != "" && s.agents.look(e.origin) != e.agent || s.hostSays(id, e.heard) != e.host {
 			ids = append(ids, id)
 		}
 	}

@@ -117,15 +117,34 @@ func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues
 	j := newSession(v, queues[id])
 	addHistory(&j, in)
 	s.agents.add(&j, &in)
-	if j.State == feed.StateWorking && s.rests(id) {
-		j.TurnOver = true // a turn that was cancelled has no last event
-	}
+	s.addHost(&j)
 	return j
 }
 
-// rests reports whether it is known of a session of a host's agent that no turn of it runs.
-func (s *Server) rests(session string) bool {
-	return s.cfg.Agents != nil && s.cfg.Agents.Rests(session)
+// hostWord is what the host of an agent says of a session: that no turn of it runs, and how the last one ended, for
+// people; ended is empty where it is completed.
+type hostWord struct {
+	rests bool
+	ended string
+}
+
+// hostSays is what its host says of a session that was last heard of otherwise at heard.
+func (s *Server) hostSays(session string, heard time.Time) (w hostWord) {
+	if s.cfg.Agents != nil {
+		w.rests, w.ended = s.cfg.Agents.Rests(session, heard)
+	}
+	return w
+}
+
+// addHost adds what the host of an agent says: the session's own events do not tell how a turn ended that was
+// cancelled, or whose process was killed.
+func (s *Server) addHost(j *api.Session) {
+	switch j.State {
+	case feed.StateStarting, feed.StateWorking, feed.StateWaiting, feed.StateExited:
+		w := s.hostSays(j.SessionID, j.LastEventAt)
+		j.TurnOver = j.TurnOver || w.rests && j.State == feed.StateWorking
+		j.LastTurn = w.ended
+	}
 }
 
 // listSessions is GET /v1/sessions: sessions, the one last heard of first, limit a page. after

@@ -45,6 +45,10 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 				why = err.Error()
 			}
 		}
+		if why == haltedWhy {
+			s.end(now, m, hook.OutcomeCancelled, "CANCELLED", why, "")
+			return
+		}
 		if why != "" {
 			s.end(now, m, hook.OutcomeFailed, "REFUSED", why, "")
 			return

@@ -80,7 +80,7 @@ func (s *session) stands(a optin.Agent) api.AgentSession {
 		Worktree:      s.meta.Worktree != "", PR: s.pr,
 	}
 	if m := s.lastTurn(); m != nil {
-		one.Turn = &api.AgentTurn{Message: m.ID, Outcome: m.outcome, Code: m.code, Why: clip(m.why, maxWhy), CostUSD: m.cost, At: m.at}
+		one.Turn = &api.AgentTurn{Message: m.ID, Outcome: m.outcome, Code: m.code, Why: clip(m.why, maxWhy), CostUSD: m.cost, At: m.at, By: m.by}
 		if m.state == lost {
 			one.Turn.Outcome, one.Turn.Code = hook.OutcomeFailed, "LOST"
 		}

@@ -59,7 +59,8 @@ type message struct {
 	command string       // of a handover
 	pr      *api.AgentPR // that the session had opened by its end
 	cancels int
-	tries   int // processes that it was written to
+	by      string // id of the message that cancelled it; empty: nobody's did
+	tries   int    // processes that it was written to
 	acked   map[string]bool
 }
 
@@ -155,7 +156,7 @@ func (b *book) step(m *message, e entry) {
 			m.began = e.At
 		}
 	case ended, lost:
-		m.outcome, m.code, m.why, m.result, m.output, m.cost, m.pr = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost(), b.pr
+		m.outcome, m.code, m.why, m.result, m.output, m.cost, m.pr, m.by = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost(), b.pr, e.By
 	}
 }
 
@@ -220,6 +221,16 @@ func (b *book) outstanding() *message {
 		}
 	}
 	return nil
+}
+
+// canceller is the id of the message that ends the turn now, the first of them; empty if none does.
+func (b *book) canceller() string {
+	for _, c := range b.messages {
+		if c.Kind == hook.MessageCancel && (c.state == written || c.state == started) {
+			return c.ID
+		}
+	}
+	return ""
 }
 
 // handover is the handover that is not over, nil if there is none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,13 +241,44 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	}
 	h.mu.Lock()
 	h.scopes = scopes
-	for _, f := range findings {
-		if f.Refused {
-			return agent, 0, f.Detail + "; on the host: " + f.Fix
-		}
+	if why := refused(findings); why != "" {
+		return agent, 0, why
 	}
 	if err != nil {
 		return agent, 0, err.Error()
+	}
+	return h.stillStartable(s, o, agent)
+}
+
+// refused says why an agent must not be started, "" if nothing stands against it.
+func refused(findings []optin.Finding) string {
+	for _, f := range findings {
+		if f.Refused {
+			return f.Detail + "; on the host: " + f.Fix
+		}
+	}
+	return ""
+}
+
+// stillStartable says what has changed while it was looked whether an agent can be started. It does not give up the lock,
+// so what it says holds for what is done next.
+func (h *Host) stillStartable(s *session, o Order, looked optin.Agent) (agent optin.Agent, budget float64, why string) {
+	if h.halted {
+		return looked, 0, haltedWhy
+	}
+	if agent, budget, why = h.ceilings(s, o); why != "" {
+		return agent, 0, why
+	}
+	if !reflect.DeepEqual(agent, looked) {
+		return agent, 0, "agents.yaml was changed while the project was looked at; send it again"
+	}
+	if why := refused(h.cfg.Again(agent)); why != "" {
+		return agent, 0, why
+	}
+	if s != nil && s.meta.Worktree != "" {
+		if err := optin.NothingNew(agent.Project, optin.Tree(agent.Project, s.meta.Worktree), h.cfg.Home); err != nil {
+			return agent, 0, err.Error()
+		}
 	}
 	return agent, budget, ""
 }

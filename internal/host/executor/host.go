@@ -63,6 +63,8 @@ type Config struct {
 	Environ []string // of the host, of which agents get a part
 	File    func() (optin.File, error)
 	Look    func(context.Context, optin.Agent) []optin.Finding
+	// Again is what Look finds that can have changed since, quickly: the last thing that is asked before a start.
+	Again func(optin.Agent) []optin.Finding
 	// Ask returns the version of an agent's program, "" where that cannot be known; nil: it is said once it runs.
 	Ask func(context.Context, optin.Agent) string
 	// Settings is the text of settings with the hooks that are not installed; nil: all are.

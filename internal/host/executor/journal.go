@@ -30,6 +30,7 @@ type entry struct {
 	Output  string `json:"output,omitempty"`  // what the agent said in the turn, where that is more than Result
 	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
+	By      string `json:"by,omitempty"`      // id of the message that cancelled it, of a turn that was
 	// Opening is the call of a command that may open a pull request, or of a server's tool (ByTool). PR is one that was
 	// opened.
 	Opening string       `json:"opening,omitempty"`

@@ -42,6 +42,7 @@ type session struct {
 	journal *journal
 	in, out *os.File // nil where there is no process
 
+	unseen    bool  // its process has not said yet that it began with what was looked at
 	broken    error // the journal cannot be written: nothing may happen any more
 	known     bool  // its start is known to the broker's readers (AgentStarted)
 	idleSince time.Time
@@ -364,6 +365,9 @@ func (s *session) endAt(now time.Time, m *message, e entry) {
 	e.At, e.Message, e.State = now, m.ID, ended
 	if e.Output, s.output = s.output, ""; e.Output == e.Result {
 		e.Output = ""
+	}
+	if outcome == hook.OutcomeCancelled {
+		e.By = s.canceller()
 	}
 	_ = s.note(e)
 	s.idleSince = now

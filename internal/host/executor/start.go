@@ -126,7 +126,7 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 		sweep(began{PID: pid, ID: process.ID(pid)}, s.meta.Session)
 		return err
 	}
-	s.idleSince, s.meter = now, meter{}
+	s.idleSince, s.meter, s.unseen = now, meter{}, true
 	_ = s.write(streamjson.Usage(usage + usageBase)) // before all else, so that it is answered before all else
 	s.h.cfg.Logf("session %s of %s: process %d started", s.meta.Session, s.meta.Agent, pid)
 	return nil

@@ -30,6 +30,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 		s.version = clip(e.Version, maxVersion)
 		s.h.runs(s.meta.Agent, s.version)
 		s.mode(now, e.Mode)
+		s.asLooked(now)
 	case streamjson.Mode:
 		s.mode(now, e.Mode)
 	case streamjson.Answer:
@@ -76,6 +77,32 @@ func (s *session) mode(now time.Time, mode string) {
 	why := fmt.Sprintf("the agent said that it works in mode %q, in which it decides without asking; it was stopped", clip(mode, 40))
 	s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, why)
 	s.stop(now, "REFUSED", why, 3)
+}
+
+// asLooked makes sure, once a process has read its settings and before the model is asked, that these are still what was looked
+// at before it was started: what came in between is nobody's to have accepted.
+func (s *session) asLooked(now time.Time) {
+	if !s.unseen {
+		return
+	}
+	s.unseen = false
+	file, err := s.h.cfg.File()
+	agent, ok := file.Agent(s.meta.Agent)
+	if err != nil || !ok {
+		return // of one that was taken out of the file the turn goes on, as it does later
+	}
+	why := refused(s.h.cfg.Again(agent))
+	if why == "" && s.meta.Worktree != "" {
+		if err := optin.NothingNew(agent.Project, optin.Tree(agent.Project, s.meta.Worktree), s.h.cfg.Home); err != nil {
+			why = err.Error()
+		}
+	}
+	if why == "" || s.forced == 3 {
+		return
+	}
+	why = "what it was started with changed at that moment, and it was stopped: " + why
+	s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, clip(why, maxWhy))
+	s.stop(now, "REFUSED", clip(why, maxWhy), 3)
 }
 
 // Ids of the control requests that are written here begin with one of these; that of a message follows.
@@ -195,7 +222,7 @@ func (s *session) frames() []api.HostFrame {
 		case m.state == lost:
 			add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
 		case m.state == ended:
-			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command})
+			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command, By: m.by})
 			if m.output != "" || m.result != "" {
 				tell("said", api.AgentOutput)
 			}

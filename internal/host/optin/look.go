@@ -54,6 +54,12 @@ func (s Surroundings) Look(ctx context.Context, a Agent) []Finding {
 	return all
 }
 
+// Again looks once more at what can have changed since Look, for Look takes seconds: what the project brings, and what settings
+// say. It runs nothing, and is quick.
+func (s Surroundings) Again(a Agent) []Finding {
+	return []Finding{s.lookAccepted(a), s.lookMode(a)}
+}
+
 // lookAutoPR looks for what an agent opens pull requests with. It may have another way, so nothing is refused.
 func (s Surroundings) lookAutoPR() Finding {
 	for _, name := range []string{"gh", "glab"} {

@@ -39,11 +39,11 @@ export function Outcome({ agent, session: s, may }: Props & { may: boolean }) {
 }
 
 function Ended({ turn }: { turn: Turn }) {
-  const head = turn.outcome === "completed" ? w.completed : turn.outcome === "cancelled" ? w.codes["CANCELLED"] : (w.codes[turn.code ?? ""] ?? w.failed);
+  const head = turn.outcome === "completed" ? w.completed : (turn.says ?? w.failed);
   return (
     <>
       <h3>{head}</h3>
-      {turn.outcome === "failed" && turn.why && !overCeiling.has(turn.code ?? "") && <p>{sentence(new Error(turn.why))}</p>}
+      {turn.outcome !== "completed" && turn.why && turn.why !== turn.outcome && !overCeiling.has(turn.code ?? "") && <p>{sentence(new Error(turn.why))}</p>}
     </>
   );
 }

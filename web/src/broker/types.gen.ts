@@ -1519,6 +1519,10 @@ export interface SessionInfo {
    */
   turnOver?: boolean;
   /**
+   * How the last turn of a session of a host's agent ended, where it was not completed and nothing was heard of the session since, such as: Stopped on “Anna's phone”. A few words for people, in place of the state's.
+   */
+  lastTurn?: string;
+  /**
    * Type of the newest event.
    */
   lastEvent?: string;
@@ -5417,6 +5421,10 @@ export interface Message {
    */
   outcome?: "completed" | "failed" | "cancelled";
   /**
+   * Who sent the message that cancelled it, as people call them; only where it has ended so.
+   */
+  stoppedBy?: string;
+  /**
    * Of a handover that has completed: one line for a shell on the host, which goes on with the session in a terminal. No control characters are in it.
    */
   command?: string;
@@ -5557,6 +5565,18 @@ export interface Agent {
        */
       message: string;
       outcome: "completed" | "failed" | "cancelled";
+      /**
+       * The id of the message that cancelled it.
+       */
+      by?: string;
+      /**
+       * Who sent that message, as people call them.
+       */
+      stoppedBy?: string;
+      /**
+       * How it ended, in a few words for people; absent where it is completed.
+       */
+      says?: string;
       /**
        * CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST, LOGIN or API.
        */

@@ -190,6 +190,7 @@ function stateOf(m: Message): string {
 
 function how(m: Message, seconds: string): string {
   if (m.kind === "cancel") return w.stops[m.state];
+  if (m.state === "ended" && m.stoppedBy) return w.stoppedOn(m.stoppedBy);
   if (m.state === "ended" && m.outcome && m.outcome !== "completed") return w.outcomes[m.outcome];
   return w.states[m.state](seconds);
 }

@@ -92,8 +92,7 @@ export function placeOf(s: SessionInfo | undefined): { projectDir: string; cwd: 
 const states: Record<AgentState, string> = words.feed.states;
 
 export function stateWords(s: SessionInfo | undefined): string {
-  if (s?.agentProcess === "gone" && s.state === "exited") return words.feed.gone;
-  return restsNow(s) ? words.feed.turnOver : (states[s?.state ?? "unknown"] ?? states.unknown);
+  return s?.lastTurn || (s?.agentProcess === "gone" && s.state === "exited" ? words.feed.gone : restsNow(s) ? words.feed.turnOver : (states[s?.state as AgentState] ?? states.unknown));
 }
 
 /** Whether the turn has just ended. For a minute the broker still says that the agent works: a hook

@@ -1,0 +1,81 @@
+package executor
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"assent/internal/agent/claude/streamjson"
+	"assent/internal/hook"
+	"assent/internal/host/optin"
+)
+
+// The look at a project takes seconds, without the lock. What counts is how things stand after it: whether everything is
+// stopped, whom and what agents.yaml allows, and what the project brings.
+func TestWhatChangesDuringTheLook(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(h *Host, file *optin.File, brings *string)
+		want   string
+	}{
+		"nothing":          {func(*Host, *optin.File, *string) {}, ""},
+		"everything stops": {func(h *Host, _ *optin.File, _ *string) { h.Halt(true) }, haltedWhy},
+		"the device goes":  {func(_ *Host, f *optin.File, _ *string) { f.Accept = nil }, "not accepted here any more"},
+		"the agent goes":   {func(_ *Host, f *optin.File, _ *string) { f.Agents = nil }, "has no agent"},
+		"another mode": {func(_ *Host, f *optin.File, _ *string) {
+			f.Agents = []optin.Agent{{Name: "coder", Mode: "plan", Sessions: 1, BudgetUSD: 5, Timeout: time.Hour}}
+		}, "was changed"},
+		"a hook comes": {func(_ *Host, _ *optin.File, b *string) { *b = "settings.json" }, "settings.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := optin.File{Accept: []string{"key"}, Agents: []optin.Agent{{Name: "coder", Mode: "default", Sessions: 1, BudgetUSD: 5, Timeout: time.Hour}}}
+			brings := ""
+			h := &Host{wake: make(chan struct{}, 1), sessions: map[string]*session{}, timeouts: map[string]time.Duration{}}
+			h.cfg = Config{
+				Dir: t.TempDir(), Home: t.TempDir(), Logf: t.Logf, File: func() (optin.File, error) { return file, nil },
+				Look: func(context.Context, optin.Agent) []optin.Finding { x.change(h, &file, &brings); return nil },
+				Again: func(optin.Agent) []optin.Finding {
+					if brings != "" {
+						return []optin.Finding{{Name: "accepted", Refused: true, Detail: brings + " is new", Fix: "accept it"}}
+					}
+					return nil
+				},
+			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			_, _, why := h.startable(t.Context(), nil, Order{ID: one, Agent: "coder", Session: two, Kind: hook.MessagePrompt, Prompt: "x", By: "key", ExpiresAt: time.Now().Add(time.Minute)})
+			if (why == "") != (x.want == "") || !strings.Contains(why, x.want) {
+				t.Errorf("%q, want %q", why, x.want)
+			}
+		})
+	}
+}
+
+// What changes between the look and the moment in which the agent's program reads its settings stops it before the model is
+// asked, once; what changes later is what the agent was allowed to do.
+func TestWhatChangesAtTheStart(t *testing.T) {
+	brings := ""
+	h := &Host{wake: make(chan struct{}, 1), sessions: map[string]*session{}, programs: map[string]program{}}
+	h.cfg = Config{
+		Dir: t.TempDir(), Home: t.TempDir(), Logf: t.Logf,
+		File: func() (optin.File, error) { return optin.File{Agents: []optin.Agent{{Name: "coder"}}}, nil },
+		Again: func(optin.Agent) []optin.Finding {
+			return []optin.Finding{{Name: "accepted", Refused: brings != "", Detail: brings}}
+		},
+	}
+	begins := func(unseen bool) *session {
+		s := &session{h: h, dir: t.TempDir(), meta: meta{Session: two, Agent: "coder"}, book: book{fresh: true}, unseen: unseen}
+		s.event(time.Now(), streamjson.Event{Kind: streamjson.Init, Mode: "default"})
+		return s
+	}
+	if s := begins(true); s.stopping != "" || s.unseen {
+		t.Errorf("%q: %s", s.stopping, s.stopWhy)
+	}
+	brings = "hooks that nobody accepted"
+	if s := begins(true); s.stopping != "REFUSED" || s.forced != 3 || !strings.Contains(s.stopWhy, brings) {
+		t.Errorf("%q: %s", s.stopping, s.stopWhy)
+	}
+	if s := begins(false); s.stopping != "" {
+		t.Errorf("%q: %s", s.stopping, s.stopWhy)
+	}
+}
