@@ -80,15 +80,18 @@ func (r *Registry) Rests(session string, heard time.Time) (rests bool, said stri
 	defer r.mu.Unlock()
 	for _, h := range r.hosts {
 		for _, a := range h.Agents {
-			for _, s := range r.sessionsLocked(h, slices.DeleteFunc(slices.Clone(a.Sessions), func(s api.AgentSession) bool { return s.SessionID != session })) {
-				if s.Status == api.AgentBusy || s.Turn != nil && heard.After(s.Turn.At.Add(quietTime)) {
-					return false, ""
-				}
-				if s.Turn != nil {
-					said = s.Turn.Says
-				}
-				return true, said
+			i := slices.IndexFunc(a.Sessions, func(s api.AgentSession) bool { return s.SessionID == session })
+			if i < 0 {
+				continue
 			}
+			s := r.sessionsLocked(h, a.Sessions[i:i+1])[0]
+			if s.Status == api.AgentBusy || s.Turn != nil && heard.After(s.Turn.At.Add(quietTime)) {
+				return false, ""
+			}
+			if s.Turn != nil {
+				said = s.Turn.Says
+			}
+			return true, said
 		}
 	}
 	return false, ""

@@ -210,7 +210,7 @@ func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64,
 // startable says why no process may be started for an order. It is called with the lock, and gives it up
 // for as long as it looks at the project.
 func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.Agent, budget float64, why string) {
-	agent, budget, why = h.ceilings(s, o)
+	agent, _, why = h.ceilings(s, o)
 	if why != "" {
 		return agent, 0, why
 	}
