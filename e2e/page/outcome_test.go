@@ -64,7 +64,9 @@ func TestPageOutcome(t *testing.T) {
 	b.See(card, "Everything is stopped")
 	h.stands(coder, api.AgentSession{Status: api.AgentIdle, Turn: turn(hook.OutcomeCancelled, "CANCELLED", "cancelled")})
 	b.See(card+" h3", "Stopped")
-	rig.Eventually(t, rig.Soon, "nothing more is said of it", func() bool { return !strings.Contains(strings.ToLower(b.Text(card)), "cancelled") && !strings.Contains(b.Text(card), "verything") })
+	rig.Eventually(t, rig.Soon, "nothing more is said of it", func() bool {
+		return !strings.Contains(strings.ToLower(b.Text(card)), "cancelled") && !strings.Contains(b.Text(card), "verything")
+	})
 
 	// One that was cut off has Continue; one with a process is prompted.
 	h.stands(coder, api.AgentSession{Status: api.AgentIdle, Turn: turn(hook.OutcomeFailed, "INTERRUPTED", "the agent's program was killed in its turn")})
