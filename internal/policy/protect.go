@@ -182,7 +182,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	}
 	if u.Base == "git" {
 		if at := e.strangeRepository(u.Dir); at != "" {
-			return quote(at) + " is a repository of its own, whose configuration can name programs to run"
+			return quote(at) + " may be a repository of its own, whose configuration can name programs to run"
 		}
 		if u.Dir != e.cwd && u.Dir != e.project && e.mayPlant(u) {
 			return "what runs beside it could make " + quote(u.Dir) + " a repository, whose configuration can name programs to run"
