@@ -5,9 +5,8 @@
 //	runtests [-slowest N] [-memory N] PACKAGES... [-- FLAGS of go test] [++ PACKAGES... [-- FLAGS]]...
 //
 // What stands between ++ is run one after the other and counted as one. It ends with code 1 if
-// anything failed. Tests are counted without their subtests. Up to three failed tests are run again,
-// each alone: those below e2e once, others ten times. Those that pass then are listed by name, as
-// unsteady, and counted as passed. A race or a panic is not passed over.
+// anything failed. Tests are counted without their subtests. Up to three failed tests below e2e are
+// run once more, each alone; those that pass then are listed by name, and counted as passed.
 //
 // With -memory the tests' temporary files are in memory where that can be had, and packages that
 // would run one after the other, as they share the disk, run N at a time then.
@@ -125,14 +124,13 @@ func run(groups []group, slowest int, interrupted func() bool) (ok bool, err err
 		if interrupted() {
 			break
 		}
-		fmt.Printf("again, alone, %d times: %s\n", f.tries(), f)
+		fmt.Printf("once more, alone: %s\n", f)
 		alone := newReport(os.Stdout, 1)
-		tries := strconv.Itoa(f.tries())
-		good, err := goTest(alone, slices.Concat(flags[f.path], []string{"-count", tries, "-run", "^" + f.test + "$", f.path}))
+		good, err := goTest(alone, slices.Concat(flags[f.path], []string{"-run", "^" + f.test + "$", f.path}))
 		if err != nil {
 			return false, err
 		}
-		if good && alone.passed == f.tries() {
+		if good && alone.passed == 1 {
 			passed = append(passed, f)
 		}
 	}

@@ -251,7 +251,7 @@ func (r *report) end(slowest int) bool {
 		fmt.Fprintln(r.w, "failed:", f)
 	}
 	for _, name := range r.second {
-		fmt.Fprintln(r.w, "unsteady, passed only when run again:", name)
+		fmt.Fprintln(r.w, "passed only the second time:", name)
 	}
 	if n := len(r.skipped); n > 0 {
 		fmt.Fprintf(r.w, "%d skipped\n", n)
