@@ -188,7 +188,7 @@ func (a *app) tracePlace(ctx context.Context, b *client, id string) error {
 	var leaves []string
 	// A device's clock that is wrong takes nothing from the proof that its decision is in the tree: the trace shows both
 	// times, and audit verify says how far they are apart.
-	const skew = 24 * time.Hour
+	const skew = 100 * 365 * 24 * time.Hour
 	opts := audit.VerifyOptions{Keys: []note.Verifier{key}, Decode: stream.DecodeEntry, Skew: skew, Proved: func(n int64) { leaves = append(leaves, strconv.FormatInt(n, 10)) }}
 	rep, err := audit.VerifyLines(body, opts)
 	if err != nil {
