@@ -261,6 +261,7 @@ var plan = []struct {
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 
+	{"internal/freeport", "", ""},
 	{"internal/text/digest", "", ""},
 	{"internal/text/layout", "internal/text/show", ""},
 	{"internal/text/roff", "", ""},
@@ -269,7 +270,7 @@ var plan = []struct {
 	{"internal/text/strictyaml", "", "it reads a text, and means no more by it than it shows"},
 
 	{"internal/torture/baddisk", "", ""},
-	{"internal/torture", "hookclient internal/agent/claude/tools internal/api internal/hook internal/torture/baddisk", "it knows brokers as everybody does: as programs with an API"},
+	{"internal/torture", "hookclient internal/agent/claude/tools internal/api internal/freeport internal/hook internal/torture/baddisk", "it knows brokers as everybody does: as programs with an API"},
 }
 
 // modules says which packages may import one of another module, directly. It is the beginning of an

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 	"assent/internal/torture"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"assent/e2e/rig"
-	"assent/e2e/rig/freeport"
 	"assent/internal/api"
+	"assent/internal/freeport"
 	"assent/internal/hook"
 )
 

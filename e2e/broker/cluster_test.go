@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"assent/e2e/rig"
-	"assent/e2e/rig/freeport"
 	"assent/internal/auth/authtest"
+	"assent/internal/freeport"
 )
 
 // Two brokers share a record: a session that is forgotten at one is gone at the other, and who was invited at one

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/e2e/rig"
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 )
 
 // natsServer builds the real nats-server, a program as an operator runs it.

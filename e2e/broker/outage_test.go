@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"assent/e2e/rig"
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 )
 
 func TestExternalNATSAway(t *testing.T) {

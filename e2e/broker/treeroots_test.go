@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"assent/e2e/rig"
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 	"assent/internal/hook"
 	"assent/internal/store/tree"
 )

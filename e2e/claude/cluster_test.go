@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"assent/e2e/rig"
-	"assent/e2e/rig/freeport"
 	"assent/e2e/rig/modelserver"
+	"assent/internal/freeport"
 )
 
 // balanced is three brokers on one NATS behind the Caddyfile of compose.cluster.yaml.

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 )
 
 // Browser is the page on a phone: a tab of headless Chromium, 390×844, with a profile of its own.

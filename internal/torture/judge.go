@@ -254,21 +254,22 @@ func (r *run) final(ctx context.Context, id string, end time.Time) (final waitin
 
 // judgeEvents reads the stream of events: those of a session stand there once, in their order.
 func (r *run) judgeEvents(ctx context.Context, res *Result) {
-	last := map[string]int{}
-	err := r.readEvents(ctx, func(session string, i int) {
-		res.Events++
-		before, seen := last[session]
-		if !seen {
-			before = -1
-		}
-		if i != before+1 {
-			r.h.violate("events: of session %s event %d follows event %d", session, i, before)
-		}
-		last[session] = i
-	})
+	events, err := r.readEvents(ctx)
 	if err != nil {
 		r.h.violate("events: the stream cannot be read: %v", err)
 		return
+	}
+	res.Events = len(events)
+	last := map[string]int{}
+	for _, e := range events {
+		before, seen := last[e.session]
+		if !seen {
+			before = -1
+		}
+		if e.number != before+1 {
+			r.h.violate("events: of session %s event %d follows event %d", e.session, e.number, before)
+		}
+		last[e.session] = e.number
 	}
 	for session, n := range r.h.sent {
 		if got, seen := last[fmt.Sprintf("events-%d", session)]; n > 0 && (!seen || got != n-1) {
@@ -277,25 +278,45 @@ func (r *run) judgeEvents(ctx context.Context, res *Result) {
 	}
 }
 
-// readEvents calls fn with every event of the sessions that tell of events.
-func (r *run) readEvents(ctx context.Context, fn func(session string, i int)) error {
-	nc, err := nats.Connect(r.w.nodes[0].url)
+// An event is one that a session told of, and its number in that session.
+type event struct {
+	session string
+	number  int
+}
+
+// readEvents reads every event of the sessions that tell of events. Nodes have just been restarted, and
+// the reader's consumer goes with its node, so it begins again from the start, for two minutes.
+func (r *run) readEvents(ctx context.Context) (events []event, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for i := 0; ; i++ {
+		events, err = r.readEventsAt(ctx, r.w.nodes[i%len(r.w.nodes)].url)
+		if err == nil || ctx.Err() != nil {
+			return events, err
+		}
+		pause(ctx, time.Second)
+	}
+}
+
+// readEventsAt reads them once, at one node.
+func (r *run) readEventsAt(ctx context.Context, url string) (events []event, err error) {
+	nc, err := nats.Connect(url)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c, err := js.OrderedConsumer(ctx, "EVENTS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"hooks.Notification"}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for {
 		batch, err := c.Fetch(500, jetstream.FetchMaxWait(2*time.Second))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		n := 0
 		for m := range batch.Messages() {
@@ -307,12 +328,12 @@ func (r *run) readEvents(ctx context.Context, fn func(session string, i int)) er
 			i := 0
 			if json.Unmarshal(m.Data(), &p) == nil && strings.HasPrefix(p.Session, "events-") {
 				if _, err := fmt.Sscan(p.Message, &i); err == nil {
-					fn(p.Session, i)
+					events = append(events, event{p.Session, i})
 				}
 			}
 		}
 		if n == 0 {
-			return batch.Error()
+			return events, batch.Error()
 		}
 	}
 }

@@ -3,7 +3,6 @@ package torture
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"assent/internal/freeport"
 	"assent/internal/torture/baddisk"
 )
 
@@ -82,7 +82,7 @@ func build(ctx context.Context, o Options, dir string) (w *world, err error) {
 func (w *world) buildNodes() error {
 	client, route := make([]int, w.o.NATS), make([]int, w.o.NATS)
 	for i := range w.o.NATS {
-		ports, err := freePorts(2)
+		ports, err := freeport.Find(2)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (w *world) buildNodes() error {
 				if j == i {
 					continue
 				}
-				l, err := newLink(fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", j), addr(route[j]))
+				l, err := newLink(fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", j), freeport.Address(route[j]))
 				if err != nil {
 					return err
 				}
@@ -114,14 +114,14 @@ func (w *world) buildNodes() error {
 		if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
 			return err
 		}
-		w.nodes = append(w.nodes, &process{name: fmt.Sprintf("n%d", i), args: []string{w.o.Program, "torture"}, env: []string{NodeEnv + "=" + path, "HOME=" + dir}, log: filepath.Join(w.dir, fmt.Sprintf("nats%d.log", i)), url: "nats://" + addr(client[i]), disk: disk})
+		w.nodes = append(w.nodes, &process{name: fmt.Sprintf("n%d", i), args: []string{w.o.Program, "torture"}, env: []string{NodeEnv + "=" + path, "HOME=" + dir}, log: filepath.Join(w.dir, fmt.Sprintf("nats%d.log", i)), url: "nats://" + freeport.Address(client[i]), disk: disk})
 	}
 	return nil
 }
 
 // buildBroker says how a broker is started. It reaches each nats-server through a link of its own.
 func (w *world) buildBroker(i int) error {
-	ports, err := freePorts(1)
+	ports, err := freeport.Find(1)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (w *world) buildBroker(i int) error {
 		return err
 	}
 	args := []string{w.o.Program, "serve", "--state-dir", state, "--socket", filepath.Join(dir, "hook.sock"),
-		"--listen", addr(ports[0]), "--nats-listen", "off", "--no-link", "--notices", "off", "--contain", "off", "--log-format", "json"}
+		"--listen", freeport.Address(ports[0]), "--nats-listen", "off", "--no-link", "--notices", "off", "--contain", "off", "--log-format", "json"}
 	var urls []string
 	for _, n := range w.nodes {
 		l, err := newLink(name, n.name, strings.TrimPrefix(n.url, "nats://"))
@@ -147,7 +147,7 @@ func (w *world) buildBroker(i int) error {
 		args = append(args, "--nats-url", strings.Join(urls, ","), "--nats-replicas", fmt.Sprint(len(urls)))
 	}
 	env := append([]string{"XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_STATE_HOME=" + filepath.Join(dir, "xdg"), "HOME=" + dir}, w.o.Env...)
-	w.brokers = append(w.brokers, &process{name: name, args: args, env: env, log: filepath.Join(w.dir, name+".log"), url: "http://" + addr(ports[0]), dir: state, disk: disk})
+	w.brokers = append(w.brokers, &process{name: name, args: args, env: env, log: filepath.Join(w.dir, name+".log"), url: "http://" + freeport.Address(ports[0]), dir: state, disk: disk})
 	return nil
 }
 
@@ -175,21 +175,6 @@ func (w *world) disked() (list []*process) {
 		}
 	}
 	return list
-}
-
-func addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-// freePorts finds ports that nobody listens on.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 func (p *process) start() error {

@@ -18,7 +18,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 )
 
 // ErrMissing says that RabbitMQ's programs are not installed.

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"assent/e2e/rig/freeport"
 	"assent/e2e/rig/rabbitmq"
+	"assent/internal/freeport"
 )
 
 // tenants is how many tests may have a virtual host of the shared node.

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/broker"
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 )
 
 // startCluster starts three nats-servers that replicate, and returns their addresses.

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"assent/broker"
-	"assent/e2e/rig/freeport"
+	"assent/internal/freeport"
 	"assent/internal/hook"
 )
 

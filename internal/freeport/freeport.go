@@ -1,6 +1,6 @@
-// Package freeport finds ports of loopback for servers of tests that are to come back on the port
-// they had. The kernel hands out ports of its own range to every connection and to every listener
-// without a wish; a port of that range may be gone while its server is down for a moment.
+// Package freeport finds ports of loopback for servers that are started by their port, or come back on the
+// one they had. The kernel hands out ports of its own range to every connection and to every listener
+// without a wish; a port of that range may be gone before its server listens, or while it is down.
 package freeport
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Below the ranges of Linux (32768 to 60999) and of RFC 6335 (49152 and up), above the ports of
-// well-known services of tests.
+// well-known services.
 const first, last = 15000, 32000
 
 // Find returns n different ports that nobody listens on.
