@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -55,10 +56,16 @@ func TestWhatChangesDuringTheLook(t *testing.T) {
 // asked, once; what changes later is what the agent was allowed to do.
 func TestWhatChangesAtTheStart(t *testing.T) {
 	brings := ""
+	var unreadable error
 	h := &Host{wake: make(chan struct{}, 1), sessions: map[string]*session{}, programs: map[string]program{}}
 	h.cfg = Config{
 		Dir: t.TempDir(), Home: t.TempDir(), Logf: t.Logf,
-		File: func() (optin.File, error) { return optin.File{Agents: []optin.Agent{{Name: "coder"}}}, nil },
+		File: func() (optin.File, error) {
+			if unreadable != nil {
+				return optin.File{}, unreadable
+			}
+			return optin.File{Agents: []optin.Agent{{Name: "coder"}}}, nil
+		},
 		Again: func(optin.Agent) []optin.Finding {
 			return []optin.Finding{{Name: "accepted", Refused: brings != "", Detail: brings}}
 		},
@@ -77,5 +84,12 @@ func TestWhatChangesAtTheStart(t *testing.T) {
 	}
 	if s := begins(false); s.stopping != "" {
 		t.Errorf("%q: %s", s.stopping, s.stopWhy)
+	}
+	brings, unreadable = "", errors.New("agents.yaml:3: a tab")
+	if s := begins(true); s.stopping != "REFUSED" || s.forced != 3 || !strings.Contains(s.stopWhy, "assent agent doctor") || !strings.Contains(s.stopWhy, "agents.yaml:3") {
+		t.Errorf("agents.yaml cannot be read: %q: %s", s.stopping, s.stopWhy)
+	}
+	if s := begins(false); s.stopping != "" {
+		t.Errorf("agents.yaml cannot be read, later: %q: %s", s.stopping, s.stopWhy)
 	}
 }

@@ -86,10 +86,23 @@ func (s *session) asLooked(now time.Time) {
 		return
 	}
 	s.unseen = false
+	why := s.changedSince()
+	if why == "" || s.forced == 3 {
+		return
+	}
+	s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, clip(why, maxWhy))
+	s.stop(now, "REFUSED", clip(why, maxWhy), 3)
+}
+
+// changedSince says why a process that has just read its settings is to be stopped; empty where they are what was looked at.
+func (s *session) changedSince() string {
 	file, err := s.h.cfg.File()
+	if err != nil { // what it was started by is not known any more, so nothing can be held against it
+		return "agents.yaml could not be read when the agent began, and it was stopped; once \"assent agent doctor\" finds nothing, send the message again: " + err.Error()
+	}
 	agent, ok := file.Agent(s.meta.Agent)
-	if err != nil || !ok {
-		return // of one that was taken out of the file the turn goes on, as it does later
+	if !ok {
+		return "" // of one that was taken out of the file the turn goes on, as it does later
 	}
 	why := refused(s.h.cfg.Again(agent))
 	if why == "" && s.meta.Worktree != "" {
@@ -97,12 +110,10 @@ func (s *session) asLooked(now time.Time) {
 			why = err.Error()
 		}
 	}
-	if why == "" || s.forced == 3 {
-		return
+	if why != "" {
+		why = "what it was started with changed at that moment, and it was stopped: " + why
 	}
-	why = "what it was started with changed at that moment, and it was stopped: " + why
-	s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, clip(why, maxWhy))
-	s.stop(now, "REFUSED", clip(why, maxWhy), 3)
+	return why
 }
 
 // Ids of the control requests that are written here begin with one of these; that of a message follows.
