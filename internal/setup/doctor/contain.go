@@ -43,11 +43,11 @@ func (x *examination) checkContain(ctx context.Context) []Finding {
 	}
 	f := Finding{"contain", OK, "commands can be contained (Landlock ABI " + strings.TrimPrefix(strings.TrimSpace(out.String()), "ok abi ") + ")", ""}
 	if cfg, err := hookclient.ReadConfig(nil, x.Env); err == nil && cfg.Contain < hook.MinContain {
-		f.Detail += "; but the hooks of this user do not say so, and each is asked about"
+		f.Detail += ". The hooks of this user do not say so yet, so each is asked about"
 		f.Fix = "assent install"
 	}
 	if place := replaceable(program); place != "" {
-		f.Detail += "; but an agent that runs as you can write to " + place + ", and so replace what contains it"
+		f.Detail += ". An agent that runs as you can write to " + place + ", and so replace the program that contains it"
 		if os.Geteuid() != 0 {
 			f.Fix = "let the system own it: sudo install -m 0755 " + program + " /usr/local/bin/"
 		}
