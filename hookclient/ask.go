@@ -1,6 +1,7 @@
 package hookclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -51,6 +52,7 @@ const (
 
 // reply is what one attempt brought.
 type reply struct {
+	from   string // the broker's name, see target
 	state  state
 	status int
 	body   []byte
@@ -61,7 +63,8 @@ type reply struct {
 }
 
 // attempt sends the event once and waits for its answer until ctx is done.
-func (c *client) attempt(ctx context.Context, q *request) reply {
+func (c *client) attempt(ctx context.Context, q *request) (r reply) {
+	defer func() { r.from = c.to.name }()
 	nc, err := c.to.dial(ctx)
 	if err != nil {
 		return reply{state: dialState(c.to, err), err: err}
@@ -145,6 +148,8 @@ func looksLikeObject(b []byte) bool {
 // dialState tells "no broker runs here", which no waiting fixes, from one that may be starting.
 func dialState(t *target, err error) state {
 	switch {
+	case errors.Is(err, errNeedTLS):
+		return refused
 	case t.remote:
 		return unreachable
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -219,9 +224,12 @@ func (c *client) put(ctx context.Context, n int) reply {
 	c.event.Attempt = n
 	q := request{to: c.to, event: &c.event,
 		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout, secret: c.secret, tail: c.tail}
+	if !c.sendsTranscript() { // it was read for the broker on the socket
+		q.tail = Transcript{Why: hook.SaidOff}
+	}
 	r := c.attempt(ctx, &q)
 	no := r.status >= 400 && (r.state == refused || r.state == unavailable)
-	if len(c.tail.Text) == 0 || !no || r.retry || r.soon || ctx.Err() != nil {
+	if len(q.tail.Text) == 0 || !no || r.retry || r.soon || ctx.Err() != nil {
 		return r
 	}
 	c.tail, q.tail = Transcript{}, Transcript{}
@@ -324,7 +332,7 @@ func (r *reply) hope() int {
 
 // failure says in one line what went wrong and what to do.
 func (c *client) failure(r reply) string {
-	at := " at " + c.to.name
+	at := " at " + cmp.Or(r.from, c.to.name)
 	switch r.state {
 	case absent:
 		return "no broker" + at + "; start one with `assent serve`"

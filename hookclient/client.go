@@ -63,8 +63,8 @@ type Config struct {
 	// Event is the type of the event; empty means that the payload's hook_event_name says it.
 	Event string
 	// Socket is the broker's unix socket, an absolute path. URL is the address of a broker
-	// elsewhere and wins over Socket: https, or http to loopback. Several, with commas between them, are
-	// brokers that share one record: each attempt begins with the first that may be there, and where one does
+	// elsewhere: https, or http to loopback. Several, with commas between them, are
+	// brokers that share one record, as is the one on Socket where both are said, which is asked first. Where one does
 	// not answer the next is asked at once.
 	Socket, URL string
 	// SocketOwner is the user, by name or number, whose broker listens on Socket; empty means our
@@ -85,8 +85,8 @@ type Config struct {
 	// broker's certificate checked, and should send TCP keep-alives. Nil connects to http.
 	Dial func(ctx context.Context, to URL) (net.Conn, error)
 	// Transcript says whether the end of the agent's transcript goes to the broker with a
-	// PermissionRequest, for the person who is asked: "on" or "off". Empty means on with Socket and off
-	// with URL.
+	// PermissionRequest, for the person who is asked: "on" or "off". Empty means on for Socket and off
+	// for URL.
 	Transcript string
 	// Contain is the Landlock ABI of this machine, as install or doctor found it, where commands can run
 	// contained; 0 where not. It travels with a PermissionRequest.

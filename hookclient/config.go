@@ -76,7 +76,7 @@ const SystemConf = "/etc/assent/hook.conf"
 // ASSENT_SOCKET_OWNER, ASSENT_URL, ASSENT_TOKEN, ASSENT_TIMEOUT, ASSENT_ON_TIMEOUT, ASSENT_ON_FAILURE, ASSENT_AGENT); what is
 // named first wins. Nothing is read from the working directory.
 //
-// Socket and URL are one setting: the first layer that has either decides, so that an
+// Socket and URL are one setting: the first layer that has either decides about both, so that an
 // environment which a repository brings cannot redirect a client that was told where to go.
 // For the same reason a token from a file goes only to a URL that does not come from the
 // environment, and who may own the socket is read from the environment only if the socket is. Whether
@@ -114,9 +114,6 @@ func readConfig(args []string, env func(string) string, systemConf string, admin
 	}
 	if faults[0] != nil {
 		return Config{}, faults[0]
-	}
-	if flags.socket != "" && flags.url != "" {
-		return Config{}, errors.New("--socket and --url exclude each other; give one")
 	}
 	if f := cfg.address(layers, env); cfg.Fault == nil {
 		cfg.Fault = f
@@ -214,8 +211,6 @@ func (c *Config) address(layers []*settings, env func(string) string) error {
 	}
 	s := layers[at]
 	switch {
-	case s.socket != "" && s.url != "":
-		return errors.New(s.from + "socket and url exclude each other; give one")
 	case path.IsAbs(s.socket):
 		c.Socket = path.Clean(s.socket)
 	case s.socket != "":
@@ -225,14 +220,15 @@ func (c *Config) address(layers []*settings, env func(string) string) error {
 			return errors.New(s.from + "socket " + quote(s.socket) + ": want an absolute path")
 		}
 		c.Socket = path.Join(dir, s.socket)
-	default:
-		c.URL = s.url
-		// The first token, but a file's only if no stranger to the files chose the URL.
-		for i, t := range layers {
-			if t.token != "" && (i == environment || at < environment) {
-				c.Token = t.token
-				break
-			}
+	}
+	if c.URL = s.url; c.URL == "" {
+		return nil
+	}
+	// The first token, but a file's only if no stranger to the files chose the URL.
+	for i, t := range layers {
+		if t.token != "" && (i == environment || at < environment) {
+			c.Token = t.token
+			break
 		}
 	}
 	return nil

@@ -28,11 +28,19 @@ var (
 	errNeedTLS  = errors.New("an https URL needs the command `assent hook`")
 )
 
-// newTargets reads Socket, URL, Token and Dial. It returns at least one target, unless there is an error.
+// newTargets reads Socket, URL, Token and Dial. It returns at least one target, unless there is an error. The broker
+// on the socket comes first: it is nearest, and costs no TLS.
 func newTargets(cfg *Config) ([]target, error) {
-	if cfg.URL == "" {
+	var targets []target
+	if cfg.Socket != "" || cfg.URL == "" {
 		t, err := socketTarget(cfg)
-		return []target{t}, err
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	if cfg.URL == "" {
+		return targets, nil
 	}
 	if !plainToken(cfg.Token) {
 		return nil, errors.New("the token holds characters that no token has")
@@ -42,10 +50,9 @@ func newTargets(cfg *Config) ([]target, error) {
 		return nil, err
 	}
 	connect := newRetry
-	if len(urls) > 1 {
+	if len(targets)+len(urls) > 1 {
 		connect = otherRetry
 	}
-	var targets []target
 	for _, u := range urls {
 		t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, version: cfg.Version, remote: true, dial: u.DialPlain}
 		if cfg.Dial != nil {
@@ -54,8 +61,10 @@ func newTargets(cfg *Config) ([]target, error) {
 				defer cancel()
 				return cfg.Dial(ctx, u)
 			}
-		} else if u.TLS {
+		} else if u.TLS && cfg.Socket == "" {
 			return nil, errNeedTLS
+		} else if u.TLS { // the socket is asked all the same
+			t.dial = func(context.Context) (net.Conn, error) { return nil, errNeedTLS }
 		}
 		targets = append(targets, t)
 	}

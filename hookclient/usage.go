@@ -7,7 +7,7 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
   --socket-owner USER          whose broker listens there, by name or number (the user who runs the hook)
   --url URL                    a broker elsewhere: http to loopback here, https with "assent hook"; several
                                brokers of one cluster, with commas or one by one: the next is asked where
-                               one does not answer
+                               one does not answer. With --socket too, the broker there is asked first
   --cacert FILE                certificates to trust for an https URL, instead of the system's
   --timeout DURATION           how long a permission request waits (590s)
   --on-timeout abstain|deny    its answer when the time is up (abstain: the agent's own prompt decides)

@@ -49,7 +49,7 @@ func (f *installFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if that is not the user who runs the hooks")
-	fl.StringVar(&f.url, "url", "", "URL of a broker on another machine, instead of a socket")
+	fl.StringVar(&f.url, "url", "", "URL of a broker on another machine, or several of one cluster with commas; with --socket they are asked where the broker there does not answer")
 	f.addMode(fl)
 	fl.StringVar(&f.claudeVersion, "claude-version", "", "the version that will read the settings, instead of asking the claude on this machine")
 }

@@ -107,10 +107,7 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 }
 
 func (a *app) hookArgv(f installFlags) ([]string, error) {
-	if f.socket != "" && f.url != "" {
-		return nil, usagef("--socket and --url exclude each other; give one")
-	}
-	if f.socketOwner != "" && f.url != "" {
+	if f.socketOwner != "" && f.url != "" && f.socket == "" {
 		return nil, usagef("--socket-owner is for a socket; over --url the certificate says who answers")
 	}
 	self, err := lasting(!f.print)
@@ -121,7 +118,13 @@ func (a *app) hookArgv(f installFlags) ([]string, error) {
 		if err := hookclient.CheckURLs(f.url); err != nil {
 			return nil, usagef("--url: %w", err)
 		}
-		return []string{stable(self), "hook", "--url", f.url}, nil
+		command := []string{stable(self), "hook"}
+		if f.socket != "" {
+			if command, err = onSocket(command, f.socket, f.socketOwner); err != nil {
+				return nil, err
+			}
+		}
+		return append(command, "--url", f.url), nil
 	}
 	name := "assent-hook"
 	if f.strict {
@@ -144,12 +147,18 @@ func (a *app) hookArgv(f installFlags) ([]string, error) {
 			socket = defaultSocket(a.stateDir, os.Getenv)
 		}
 	}
-	if socket, err = filepath.Abs(socket); err != nil {
+	return onSocket([]string{stable(program)}, socket, f.socketOwner)
+}
+
+// onSocket adds to a hook's command where its broker listens on this machine.
+func onSocket(command []string, socket, owner string) ([]string, error) {
+	socket, err := filepath.Abs(socket)
+	if err != nil {
 		return nil, fmt.Errorf("--socket: %w", err)
 	}
-	command := []string{stable(program), "--socket", socket}
-	if f.socketOwner != "" {
-		command = append(command, "--socket-owner", f.socketOwner)
+	command = append(command, "--socket", socket)
+	if owner != "" {
+		command = append(command, "--socket-owner", owner)
 	}
 	return command, nil
 }

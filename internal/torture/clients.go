@@ -102,10 +102,12 @@ func (r *run) ask(random *rand.Rand, n, i int) {
 		return
 	}
 	cfg := hookclient.Config{URL: r.urls(random.IntN(len(r.w.brokers))), Token: r.submit, Timeout: q.timeout, OnTimeout: q.onTimeout, OnFailure: hook.Abstain, Agent: "claude"}
-	if random.IntN(3) == 0 { // one on a broker's machine
-		cfg.URL, cfg.Token = "", ""
+	if at := random.IntN(12); at < 4 { // a third are on a broker's machine
 		cfg.Socket = filepath.Join(filepath.Dir(r.w.brokers[random.IntN(len(r.w.brokers))].dir), "hook.sock")
-		q.socket = true
+		if at == 0 || len(r.w.brokers) == 1 { // not set up for a cluster
+			cfg.URL, cfg.Token = "", ""
+			q.socket = true
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -180,10 +180,10 @@ func handler(s install.Settings, h install.Hook, socket string, env func(string)
 	return checks
 }
 
-// target is the socket or URL that a hook's flags name, "" if they name none.
+// target is the socket or URL that a hook's flags name first, "" if they name none.
 func target(words []string) (string, error) {
 	c, err := flags(words)
-	return cmp.Or(c.URL, c.Socket), err
+	return cmp.Or(c.Socket, c.URL), err
 }
 
 // flags is what the flags of a hook say.
