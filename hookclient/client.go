@@ -113,6 +113,8 @@ type Config struct {
 	// Warn reports failures, one line each, without a payload, a token or anything of the
 	// environment; nil discards them.
 	Warn func(line string)
+	// tailTime bounds how long a request is kept back for its transcript; 0 means maxTailTime.
+	tailTime time.Duration
 	// because is why a failure denies, where nobody chose that; "" otherwise.
 	because string
 	// Asking is called with the id of a request before that goes to the broker; it may be nil.
@@ -125,6 +127,9 @@ func (c *Config) fill() {
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
+	}
+	if c.tailTime <= 0 {
+		c.tailTime = maxTailTime
 	}
 	if c.Env == nil {
 		c.Env = os.Getenv

@@ -1,6 +1,7 @@
 package hookclient
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"os"
@@ -29,6 +30,8 @@ type EmitConfig struct {
 	Env func(string) string
 	// Debug hears why nothing was sent, without the payload; nil discards it.
 	Debug func(line string)
+	// limit bounds how long sending may take; 0 means plainTimeout.
+	limit time.Duration
 }
 
 // ReadEmit reads the arguments of one run, TYPE [TOOL], and the environment: HOOKD_SOCKET, else
@@ -85,13 +88,13 @@ func Emit(cfg EmitConfig, stdin *os.File) {
 		cfg.Debug("nothing on standard input; nothing sent")
 		return
 	}
-	if err := send(cfg.Socket, line); err != nil {
+	if err := send(cfg.Socket, line, cmp.Or(cfg.limit, plainTimeout)); err != nil {
 		cfg.Debug(err.Error())
 	}
 }
 
-// send writes one line to the socket.
-func send(socket string, line net.Buffers) error {
+// send writes one line to the socket, within limit.
+func send(socket string, line net.Buffers, limit time.Duration) error {
 	addr := &net.UnixAddr{Name: socket, Net: "unix"}
 	return sendBy(func() (net.Conn, error) {
 		conn, err := net.DialUnix("unix", nil, addr)
@@ -99,13 +102,13 @@ func send(socket string, line net.Buffers) error {
 			return nil, err
 		}
 		return conn, nil
-	}, line)
+	}, line, limit)
 }
 
 // sendBy is send over a connection that dial makes. A queue that is full is waited for: a burst of
 // events must not lose any.
-func sendBy(dial func() (net.Conn, error), line net.Buffers) error {
-	deadline := time.Now().Add(plainTimeout)
+func sendBy(dial func() (net.Conn, error), line net.Buffers, limit time.Duration) error {
+	deadline := time.Now().Add(limit)
 	for pause := emitPause; ; pause *= 2 {
 		conn, err := dial()
 		switch {

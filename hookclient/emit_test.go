@@ -59,7 +59,7 @@ func emitted(t *testing.T, cfg EmitConfig, payload string) (line []byte, said []
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cfg.Socket = l.Addr().String()
+	cfg.Socket, cfg.limit = l.Addr().String(), time.Minute
 	cfg.Debug = func(line string) { said = append(said, line) }
 	file := filepath.Join(t.TempDir(), "stdin")
 	if err := os.WriteFile(file, []byte(payload), 0o600); err != nil {
@@ -102,7 +102,7 @@ func TestEmitBigPayload(t *testing.T) {
 	}
 	payload := `{"x":"` + strings.Repeat("y\\n", 3<<20) + `"}`
 	go func() { io.WriteString(w, payload); w.Close() }()
-	go Emit(EmitConfig{Type: "post_tool_use", Socket: l.Addr().String(), Debug: func(s string) { t.Error(s) }}, r)
+	go Emit(EmitConfig{Type: "post_tool_use", Socket: l.Addr().String(), Debug: func(s string) { t.Error(s) }, limit: time.Minute}, r)
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestEmitQueued(t *testing.T) {
 		defer c.Close()
 	}
 	sent := make(chan error, 1)
-	go func() { sent <- send(addr, net.Buffers{[]byte("x\n")}) }()
+	go func() { sent <- send(addr, net.Buffers{[]byte("x\n")}, time.Minute) }()
 	for done := false; !done; { // take one after the other out of the queue
 		c, _, err := syscall.Accept(fd)
 		if err != nil {
@@ -157,14 +157,14 @@ func TestEmitQueued(t *testing.T) {
 func TestEmitGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		err := sendBy(func() (net.Conn, error) { return nil, syscall.EAGAIN }, net.Buffers{[]byte("x")})
+		err := sendBy(func() (net.Conn, error) { return nil, syscall.EAGAIN }, net.Buffers{[]byte("x")}, plainTimeout)
 		if took := time.Since(begun); !errors.Is(err, syscall.EAGAIN) || took > time.Second || took < time.Second/2 {
 			t.Errorf("%v after %v", err, took)
 		}
 		begun = time.Now()
 		ours, theirs := net.Pipe() // nobody reads
 		defer theirs.Close()
-		err = sendBy(func() (net.Conn, error) { return ours, nil }, net.Buffers{[]byte("x")})
+		err = sendBy(func() (net.Conn, error) { return ours, nil }, net.Buffers{[]byte("x")}, plainTimeout)
 		if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took != time.Second {
 			t.Errorf("%v after %v", err, took)
 		}

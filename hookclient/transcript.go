@@ -19,8 +19,8 @@ import (
 // directory in which this agent keeps such files, without a symbolic link on the way there.
 
 const (
-	// tailTime bounds how long a request is kept back for its transcript.
-	tailTime = 5 * time.Millisecond
+	// maxTailTime bounds how long a request is kept back for its transcript.
+	maxTailTime = 5 * time.Millisecond
 	// maxTranscriptDepth bounds the directories on the way to a transcript; Claude Code's are at most
 	// three deep.
 	maxTranscriptDepth = 8
@@ -35,7 +35,7 @@ type Transcript struct {
 var errNoTranscript = errors.New("this is no transcript that may be read")
 
 // readTail begins to read the end of the transcript that a payload names. read waits for it, no longer
-// than tailTime from now on.
+// than Config.tailTime from now on.
 func (c *client) readTail(p payload) (read func() Transcript) {
 	root, name := transcriptOf(c.cfg.Agent, p, c.cfg.Env)
 	switch {
@@ -44,7 +44,7 @@ func (c *client) readTail(p payload) (read func() Transcript) {
 	case root == "":
 		return func() Transcript { return Transcript{} }
 	}
-	return within(tailTime, func() Transcript { return tailOf(root, name) })
+	return within(c.cfg.tailTime, func() Transcript { return tailOf(root, name) })
 }
 
 // sendsTranscript reports whether the end of the transcript may go where the request goes.

@@ -219,7 +219,7 @@ func TestTranscriptGoesToBrokersThatTakeIt(t *testing.T) {
 				_, _ = io.WriteString(w, "{}")
 			})
 			srv := httptest.NewUnstartedServer(h)
-			cfg := Config{Transcript: c.setting, Env: func(name string) string { return map[string]string{"HOME": home}[name] }}
+			cfg := Config{Transcript: c.setting, tailTime: time.Minute, Env: func(name string) string { return map[string]string{"HOME": home}[name] }}
 			if !c.remote {
 				l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 				if err != nil {
@@ -267,8 +267,8 @@ func TestTranscriptThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		began := time.Now()
-		got := within(tailTime, func() Transcript { <-release; return Transcript{} })()
-		if took := time.Since(began); got.Why != hook.SaidLate || took != tailTime {
+		got := within(maxTailTime, func() Transcript { <-release; return Transcript{} })()
+		if took := time.Since(began); got.Why != hook.SaidLate || took != maxTailTime {
 			t.Errorf("%+v after %v", got, took)
 		}
 		close(release)
