@@ -98,14 +98,14 @@ func (s *server) waitGauge(n int, limit time.Duration) error {
 // deciders is how many answer at a time.
 const deciders = 32
 
-// heap is what n requests that waited at one broker cost.
-type heap struct {
+// burst is what n requests that waited at one broker cost.
+type burst struct {
 	kb        float64       // memory of each above idle, half a minute after the burst, in 1000 bytes
 	took, cpu time.Duration // to answer all of them, and the broker's processor time of that
 }
 
 // heldAndAnswered has n requests of so many sessions wait, weighs them, and answers them all.
-func (b *bench) heldAndAnswered(n, sessions int) (w heap, err error) {
+func (b *bench) heldAndAnswered(n, sessions int) (w burst, err error) {
 	s, err := b.serve("")
 	if err != nil {
 		return w, err
@@ -125,7 +125,7 @@ func (b *bench) heldAndAnswered(n, sessions int) (w heap, err error) {
 		}
 	}
 	if err := s.waitGauge(n, 2*time.Minute); err != nil {
-		return w, err
+		return w, fmt.Errorf("%w; it lets half as many wait as it may have open files (ulimit -n)", err)
 	}
 	time.Sleep(30 * time.Second) // the broker gives memory back when a burst is over
 	full, err := s.rss()

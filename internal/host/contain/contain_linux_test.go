@@ -67,7 +67,7 @@ func TestReadable(t *testing.T) {
 	home := t.TempDir()
 	for dir, want := range map[string]bool{
 		"/": false, "/home": false, "/etc": false, "/var": false, "/var/lib": false, "/proc": false, "/proc/self": false, "/dev": false, "/sys": false, "/run": false, "/tmp": false,
-		home: false, filepath.Dir(home): false, home + "/.config": false, home + "/.config/x": false, home + "/.local/share/x": false, home + "/.cache/a/b": true, home + "/.ssh": false, home + "/work": true, home + "/work/.x": true,
+		home: false, filepath.Dir(home): false, home + "/.config": false, home + "/.config/x": false, home + "/.local/share/x": false, home + "/.cache/a/b": true, home + "/.ssh": false, home + "/projects": true, home + "/projects/.x": true,
 	} {
 		if strings.HasPrefix(dir, home+"/") {
 			if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -83,7 +83,7 @@ func TestReadable(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	link := filepath.Join(home, "work", "link")
+	link := filepath.Join(home, "projects", "link")
 	if err := os.Symlink(home, link); err != nil {
 		t.Fatal(err)
 	}

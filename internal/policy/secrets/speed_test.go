@@ -18,7 +18,7 @@ func BenchmarkDirectory(b *testing.B) {
 }
 
 func BenchmarkPlace(b *testing.B) {
-	p := Top("/tmp/work/project/d1")
+	p := Top("/tmp/project/d1")
 	for b.Loop() {
 		p.Secret("file123.go", true)
 	}
