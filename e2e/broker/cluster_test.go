@@ -81,9 +81,9 @@ func TestTwoBrokersAreOne(t *testing.T) {
 	})
 
 	// The code that a device shows at one is confirmed at the other, and the device hears of it at the first.
-	waits := one.StartsAs("tablet")
-	other.LetIn(waits.Code)
-	rig.Eventually(t, rig.Soon, "it is paired", func() bool { return one.Polls(waits) == http.StatusOK })
+	tablet := one.StartsAs("tablet")
+	other.LetIn(tablet.Code)
+	rig.Eventually(t, rig.Soon, "it is paired", func() bool { return one.Polls(tablet) == http.StatusOK })
 
 	// Rules that are published at one are in force at the other, by version.
 	rules := filepath.Join(one.Dir, "team.yaml")
@@ -106,6 +106,25 @@ func TestTwoBrokersAreOne(t *testing.T) {
 	}
 	if out := one.Refused(4, "rules", "publish", rules, "--after", "7"); !strings.Contains(out, "another version") {
 		t.Errorf("%s", out)
+	}
+
+	// A hook of the first broker's machine that also knows the other one outlives its own broker.
+	url, _ := other.Owner()
+	cmd := one.HookCommand(rig.Bash("outlives", "echo held"), "--url", url)
+	cmd.Env = append(cmd.Env, "ASSENT_TOKEN="+other.CreateToken("submit", "machine"))
+	held := one.Run(cmd)
+	waits := other.WaitPending(1)[0]
+	one.Kill()
+	other.Allow(waits)
+	if out := held.Wait(); out != rig.Allowed {
+		t.Errorf("the hook whose broker was killed got %q, %s", out, held.Stderr.String())
+	}
+	cmd = one.HookCommand(rig.Bash("outlives", "echo new"), "--url", url)
+	cmd.Env = append(cmd.Env, "ASSENT_TOKEN="+other.CreateToken("submit", "machine again"))
+	again := one.Run(cmd)
+	other.Allow(other.WaitPending(1)[0])
+	if out := again.Wait(); out != rig.Allowed {
+		t.Errorf("a hook whose broker is away got %q, %s", out, again.Stderr.String())
 	}
 }
 

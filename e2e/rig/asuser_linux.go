@@ -34,5 +34,5 @@ func (d *Daemon) AsUser(uid uint32, gid uint32, payload []byte, args ...string) 
 	cmd.Path, cmd.Dir = copied, home
 	cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
-	return d.run(cmd)
+	return d.Run(cmd)
 }

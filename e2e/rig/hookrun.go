@@ -43,7 +43,7 @@ type HookRun struct {
 // Hook starts assent-hook with a payload on its standard input.
 func (d *Daemon) Hook(payload []byte, args ...string) *HookRun {
 	d.T.Helper()
-	return d.run(d.HookCommand(payload, args...))
+	return d.Run(d.HookCommand(payload, args...))
 }
 
 // Simulate raises a sample request, as somebody does who tries assent.
@@ -52,10 +52,11 @@ func (d *Daemon) Simulate(kind string) *HookRun {
 	cmd := exec.Command(Program("assent"), "simulate", kind, "--state-dir", d.State)
 	cmd.Env = d.Env()
 	cmd.Dir = d.Dir
-	return d.run(cmd)
+	return d.Run(cmd)
 }
 
-func (d *Daemon) run(cmd *exec.Cmd) *HookRun {
+// Run starts a command whose standard output is what a hook prints.
+func (d *Daemon) Run(cmd *exec.Cmd) *HookRun {
 	d.T.Helper()
 	h := &HookRun{T: d.T, Cmd: cmd}
 	h.Cmd.Stdout, h.Cmd.Stderr = &h.Stdout, &h.Stderr
