@@ -170,6 +170,9 @@ func handler(s install.Settings, h install.Hook, socket string, env func(string)
 		if err := hookclient.Foreign(c); err != nil {
 			add(Fail, fmt.Sprintf("%s: the hook tells nothing to %s: %v", s.Path, c.Socket, err), again+" --socket "+c.Socket+" --socket-owner USER, if that is your broker's user")
 		}
+		if c.Socket != "" && strings.Contains(strings.ToLower(c.URL), "https:") && filepath.Base(program) != "assent" {
+			add(Warn, fmt.Sprintf("%s: %s speaks no TLS, so it asks none of %s where the broker on its socket does not answer", s.Path, filepath.Base(program), c.URL), again+" --socket "+c.Socket+" --url "+c.URL)
+		}
 	}
 	if h.Timeout > 0 && h.Timeout < 300 {
 		add(Warn, fmt.Sprintf("%s: Claude Code gives up on the hook after %g s", s.Path, h.Timeout), again)

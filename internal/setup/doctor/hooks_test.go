@@ -63,6 +63,7 @@ func TestDoctorReadsHooks(t *testing.T) {
 		"other socket":           {strings.ReplaceAll(all, "/s/hook.sock", "/t/hook.sock"), newest, "warn SETTINGS: the hook asks /t/hook.sock"},
 		"other socket, one word": {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--socket=/t/hook.sock"`), newest, "warn SETTINGS: the hook asks /t/hook.sock"},
 		"another broker":         {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--url","https://elsewhere.example"`), newest, "warn SETTINGS: the hook asks https://elsewhere.example, the broker listens on /s/hook.sock"},
+		"URLs without TLS":       {strings.ReplaceAll(all, `"/s/hook.sock"`, `"/s/hook.sock","--url","https://b2.example"`), newest, "warn SETTINGS: assent-hook speaks no TLS, so it asks none of https://b2.example"},
 		"flags of no hook":       {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--no-such-flag"`), newest, "warn SETTINGS: whom the hook asks cannot be read: unknown flag --no-such-flag"},
 		"short timeout":          {strings.ReplaceAll(all, "86400", "30"), newest, "warn SETTINGS: Claude Code gives up on the hook after 30 s"},
 		"forms, older":           {strings.Replace(all, `"Elicitation":[{"hooks":[`+ours, `"Elicitation":[{"hooks":[`+strings.Replace(ours, "86400", "10", 1), 1), newest, "warn SETTINGS: Claude Code gives up on the hook for forms of MCP servers (Elicitation) after 10 s"},
