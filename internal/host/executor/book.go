@@ -101,13 +101,11 @@ func (b *book) apply(e entry) {
 	if e.Offset > 0 {
 		b.offset = e.Offset
 	}
-	if e.Active > 0 {
-		b.active = e.Active
-	}
+	b.active = max(b.active, min(e.Active, maxActive))
 	if e.Cost != nil {
 		b.costs(*e.Cost, e.Base)
 	}
-	b.unmetered = e.Unmetered
+	b.unmetered = max(0, e.Unmetered)
 	b.pull(e)
 	if e.Acked != "" {
 		for _, m := range b.messages {
@@ -162,7 +160,11 @@ func (b *book) step(m *message, e entry) {
 
 // costs takes in what the process says that it has spent. A process that goes on with a session begins with
 // what the one before had saved, if that had the time to; else with nothing. begins says that this is it.
+//
+// The agent can write what the process is taken to say, and the journal. So whatever the figure is, what follows of it is
+// a number that JSON has and that the broker takes: between 0 and api.MaxCost.
 func (b *book) costs(total float64, begins bool) {
+	total = figure(total)
 	switch {
 	case begins && !b.fresh:
 		return // it was asked again
@@ -179,6 +181,17 @@ func (b *book) costs(total float64, begins bool) {
 	b.last = max(b.last, total)
 }
 
+// figure is what a cost is taken for, in USD.
+func figure(cost float64) float64 {
+	if !(cost > 0) { // also where it is no number
+		return 0
+	}
+	return min(cost, api.MaxCost)
+}
+
+// maxActive is longer than turns of a session can have run: a sum with it is a time, too.
+const maxActive = 10 * 365 * 24 * time.Hour
+
 // unknownCall is what a call of the model is taken to cost where none has been metered yet, in USD.
 const unknownCall = 0.01
 
@@ -186,7 +199,7 @@ const unknownCall = 0.01
 // each of those calls, and one that may have been on its way, is taken for as dear as the dearest.
 func (b *book) exit(saved bool) {
 	if !b.fresh {
-		b.spent += b.last - b.base
+		b.spent = figure(b.spent + b.last - b.base)
 		if saved {
 			b.saved = b.last
 		}
@@ -196,7 +209,7 @@ func (b *book) exit(saved bool) {
 		if call == 0 {
 			call = unknownCall
 		}
-		b.spent += float64(b.unmetered+1) * call
+		b.spent = figure(b.spent + (float64(b.unmetered)+1)*call)
 	}
 	b.runs, b.starting, b.base, b.last, b.fresh, b.unmetered = false, false, 0, 0, true, 0
 }
@@ -206,7 +219,7 @@ func (b *book) cost() float64 {
 	if b.fresh {
 		return b.spent
 	}
-	return b.spent + b.last - b.base
+	return figure(b.spent + b.last - b.base)
 }
 
 // outstanding is the prompt that the session is about, nil if it is about none. There is one at most: the
