@@ -13,8 +13,9 @@
 // # Concurrency
 //
 // Run, in its caller's goroutine, does all the work; what is asked of git, of gh, and of the
-// agents' programs while nothing of them runs, is asked in goroutines that end before Run does. All methods may be called from any goroutine. One mutex guards the state. The look at a
-// project, which may take seconds, is without it.
+// agents' programs while nothing of them runs, is asked in goroutines that end before Run does. All methods may be called
+// from any goroutine. One mutex guards the state. The look at a project, and the reading of what agents write, is without
+// it: both may take seconds.
 package executor
 
 import (
@@ -385,6 +386,14 @@ func (h *Host) timeoutOf(agent string) time.Duration {
 		return t
 	}
 	return time.Hour // the agent was taken out of the file
+}
+
+// unlocked does what may take long, such as reading a file, without the lock. Only the goroutine of Run, and Open, calls
+// it: no other one makes, starts or removes a session, or closes its files.
+func (h *Host) unlocked(f func()) {
+	h.mu.Unlock()
+	defer h.mu.Lock()
+	f()
 }
 
 func (h *Host) wakeUp() {

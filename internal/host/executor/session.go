@@ -24,8 +24,13 @@ const (
 	maxErrors = 1 << 20   // bytes of err.txt
 	maxMeta   = 64 << 10  // bytes of meta.json
 	minFree   = 32 << 20  // bytes that have to be free where they stand
-	maxLines  = 2000      // that are read in one go
-	maxTries  = 3         // processes that one prompt is written to
+	// What is taken in of one session before others have their turn, and what was asked for meanwhile is done.
+	maxRead  = 8 << 20 // bytes
+	maxLines = 2000
+	readTime = 200 * time.Millisecond
+	// maxRounds bounds how often that is done before the host begins.
+	maxRounds = 64
+	maxTries  = 3 // processes that one prompt is written to
 
 	receiptTime = 2 * time.Minute // until a prompt without a receipt is lost
 	idleTime    = time.Hour       // until a process without work is ended; going on takes a second or two
@@ -41,6 +46,7 @@ type session struct {
 	book
 	journal *journal
 	in, out *os.File // nil where there is no process
+	lines   *streamjson.Lines
 
 	unseen    bool  // its process has not said yet that it began with what was looked at
 	broken    error // the journal cannot be written: nothing may happen any more
@@ -55,6 +61,7 @@ type session struct {
 	stopAt      time.Time
 	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
 	other       string // who else writes to the session, for people
+	reaped      bool   // its process ended in its own way, see reap
 	waiting     bool   // the client says that it waits for a person
 	trouble     string // why the model was not asked, as the agent's program said last
 	output      string // what it said in the turn that runs
@@ -166,6 +173,11 @@ func (s *session) attach(now time.Time) {
 		s.exited(now, false)
 		return
 	}
+	for range maxRounds { // what it wrote meanwhile counts before it is told anything
+		if !s.read(now) {
+			break
+		}
+	}
 	s.poll(now)
 	// The prompt may be in the pipe, or was never written. The client runs no second one of the same id.
 	if m := s.outstanding(); s.runs && m != nil && m.state == written {
@@ -189,14 +201,17 @@ func (s *session) poll(now time.Time) {
 	if !s.runs || s.broken != nil && s.in == nil {
 		return
 	}
-	gone, saved := process.Look(s.process.PID, s.process.ID) != process.Runs, false
+	gone, saved := process.Look(s.process.PID, s.process.ID) != process.Runs, s.reaped
 	if gone && s.h.children[s.process.PID] {
 		// Its first thread can be gone before the others: only then is it over, and says how it ended.
 		if gone, saved = reap(s.process.PID); gone {
 			delete(s.h.children, s.process.PID)
+			s.reaped = saved
 		}
 	}
-	s.read(now)
+	if s.read(now) && gone {
+		return // there is more: it is over once all of that is known
+	}
 	if gone {
 		s.exited(now, saved)
 		return
@@ -204,26 +219,41 @@ func (s *session) poll(now time.Time) {
 	s.limits(now)
 }
 
-// read follows the output from where it was left.
-func (s *session) read(now time.Time) {
+// read follows the output from where it was left; more says that it was left before its end.
+func (s *session) read(now time.Time) (more bool) {
+	began, bytesRead := time.Now(), 0
 	for range maxLines {
-		line, next, skipped, err := streamjson.Next(s.out, s.offset)
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				s.h.cfg.Logf("session %s: read what the agent wrote: %v", s.meta.Session, err)
+		line, ok := s.lines.Next()
+		s.offset = max(s.offset, s.lines.At())
+		switch {
+		case ok:
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
 			}
-			return
-		}
-		s.offset = next
-		if skipped || len(bytes.TrimSpace(line)) == 0 {
+			if e, err := streamjson.Parse(line); err == nil { // else nothing is believed of it
+				s.event(now, e)
+			}
+			if time.Since(began) > readTime {
+				return true
+			}
 			continue
+		case s.lines.End() > maxOutput: // limits ends the agent; what it writes behind that nobody reads
+			return false
+		case bytesRead >= maxRead || time.Since(began) > readTime:
+			return true
 		}
-		e, err := streamjson.Parse(line)
-		if err != nil {
-			continue // nothing is believed of it
+		var n int
+		var err error
+		s.h.unlocked(func() { n, err = s.lines.Fill(s.out) })
+		if err != nil && !errors.Is(err, io.EOF) {
+			s.h.cfg.Logf("session %s: read what the agent wrote: %v", s.meta.Session, err)
+			return false
 		}
-		s.event(now, e)
+		if bytesRead += n; n == 0 {
+			return false
+		}
 	}
+	return true
 }
 
 // limits ends what takes too long, writes too much, or works beside somebody else.
@@ -321,7 +351,7 @@ func (s *session) exited(now time.Time, saved bool) {
 	if s.note(entry{At: now, Exit: &exit{Saved: saved}}) != nil {
 		return
 	}
-	s.stopping, s.stopWhy, s.forced = "", "", 0
+	s.stopping, s.stopWhy, s.forced, s.reaped = "", "", 0, false
 	s.settle(now, m, code, why)
 }
 

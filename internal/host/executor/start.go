@@ -107,8 +107,11 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 	if err := s.openFiles(); err != nil {
 		return err
 	}
-	known := len(transcripts(s.h.cfg.Home, "", s.meta.Session)) > 0
-	words := append([]string{agent.CLI}, s.args(agent, known, budget, settings != nil)...)
+	begun, err := transcripts(s.h.cfg.Home, "", s.meta.Session)
+	if err != nil {
+		return errors.Join(err, s.note(entry{At: now, Exit: &exit{}}))
+	}
+	words := append([]string{agent.CLI}, s.args(agent, len(begun) > 0, budget, settings != nil)...)
 	if s.h.scopes != "" {
 		words = append(inScope(s.h.scopes, s.meta.Session, now), words...)
 	}
@@ -154,7 +157,7 @@ func (s *session) openFiles() error {
 		in.Close()
 		return err
 	}
-	s.in, s.out = in, out
+	s.in, s.out, s.lines = in, out, streamjson.NewLines(s.offset)
 	return nil
 }
 
@@ -162,7 +165,7 @@ func (s *session) closeFiles() {
 	if s.in != nil {
 		s.in.Close()
 		s.out.Close()
-		s.in, s.out = nil, nil
+		s.in, s.out, s.lines = nil, nil, nil
 	}
 }
 
