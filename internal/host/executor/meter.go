@@ -24,23 +24,22 @@ type meter struct {
 }
 
 // called takes note of a line of the call with this id.
-func (s *session) called(id string) {
+func (s *session) called(now time.Time, id string) {
 	if id == "" || id == s.call {
 		return
 	}
 	s.call = id
 	s.unmetered++
-	s.ask()
+	s.ask(now)
 }
 
-// ask asks the process what it has spent, unless it was asked and has not said. One that does not read is
-// found out by what else it is written.
-func (s *session) ask() {
+// ask asks the process what it has spent, unless it was asked and has not said.
+func (s *session) ask(now time.Time) {
 	if s.asked > 0 || s.stopping != "" {
 		return
 	}
 	s.asks++
-	if s.write(streamjson.Usage(usage+strconv.Itoa(s.asks))) == nil {
+	if s.write(now, streamjson.Usage(usage+strconv.Itoa(s.asks))) {
 		s.asked = s.unmetered
 	}
 }
@@ -61,7 +60,7 @@ func (s *session) metered(now time.Time, e streamjson.Event) bool {
 	}
 	_ = s.note(entry{At: now, Cost: &e.CostUSD, Base: id == usageBase})
 	if s.unmetered > 0 {
-		s.ask()
+		s.ask(now)
 	}
 	return true
 }

@@ -181,15 +181,13 @@ func (s *session) attach(now time.Time) {
 	s.poll(now)
 	// The prompt may be in the pipe, or was never written. The client runs no second one of the same id.
 	if m := s.outstanding(); s.runs && m != nil && m.state == written {
-		if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
-			s.stop(now, "EXIT", "the agent does not read what it is told", 3)
-		}
+		s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
 	}
 	if m := s.turn(); m != nil && m.cancels > 0 { // the word may not have been written
-		_ = s.write(streamjson.Interrupt(repeats + m.ID))
+		s.write(now, streamjson.Interrupt(repeats+m.ID))
 	}
 	if s.runs && s.unmetered > 0 {
-		s.ask()
+		s.ask(now)
 	}
 }
 

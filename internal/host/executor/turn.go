@@ -53,7 +53,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 		if !e.Within {
 			s.trouble = e.Trouble
 		}
-		s.called(e.Call)
+		s.called(now, e.Call)
 		s.opens(now, e)
 		if e.Text != "" && !e.Within && s.turn() != nil {
 			if s.output != "" {
