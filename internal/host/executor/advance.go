@@ -83,12 +83,16 @@ func (s *session) cancel(now time.Time, c *message) {
 		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled before the agent was given it", "")
 		return
 	}
-	if s.note(entry{At: now, Message: m.ID, State: m.state, Cancels: m.cancels + 1}) != nil {
+	e := entry{At: now, Message: m.ID, State: m.state, Cancels: m.cancels + 1}
+	if e.Cancels == 1 {
+		e.Control = cancels + c.ID
+	}
+	if s.note(e) != nil {
 		return
 	}
 	switch m.cancels {
 	case 1:
-		s.write(now, streamjson.Interrupt(cancels+c.ID)) // one that does not read is stopped
+		s.write(now, streamjson.Interrupt(e.Control)) // one that does not read is stopped
 	case 2:
 		s.stop(now, "CANCELLED", "cancelled", 2)
 	default:

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"time"
 
 	"assent/internal/api"
@@ -74,6 +75,7 @@ type book struct {
 	offset   int64
 	active   time.Duration
 	handed   bool         // to a terminal, and no message of kind resume came since
+	controls []string     // control requests that the process was written, and has not answered
 	opening  []opening    // calls that may open a pull request, the newest last
 	pr       *api.AgentPR // that it opened last
 
@@ -107,6 +109,12 @@ func (b *book) apply(e entry) {
 	}
 	b.unmetered = max(0, e.Unmetered)
 	b.pull(e)
+	if e.Control != "" {
+		b.controls = append(b.controls, e.Control)
+	}
+	if i := slices.Index(b.controls, e.Answered); i >= 0 {
+		b.controls = slices.Delete(b.controls, i, i+1)
+	}
 	if e.Acked != "" {
 		for _, m := range b.messages {
 			if frameOf(e.Acked, m.ID) {
@@ -126,7 +134,7 @@ func (b *book) apply(e entry) {
 			b.step(m, e)
 		}
 	case e.Process != nil && e.Process.PID == 0:
-		b.starting, b.runs, b.offset, b.fresh = true, false, 0, true
+		b.starting, b.runs, b.offset, b.fresh, b.controls = true, false, 0, true, nil
 	case e.Process != nil:
 		b.process, b.starting, b.runs = *e.Process, false, true
 	case e.Exit != nil:

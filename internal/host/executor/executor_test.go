@@ -106,7 +106,7 @@ func TestJournalSchema(t *testing.T) {
 	cost, at := 0.5, time.Now()
 	for _, e := range []entry{
 		{At: at, Order: &Order{ID: one, Agent: "coder", Session: two, Kind: hook.MessagePrompt, Prompt: "x", By: "device:x", BudgetUSD: 1, Timeout: time.Hour, ExpiresAt: at}},
-		{At: at, Message: one, State: claimed, Acked: "x", Cancels: 1, Unmetered: 1},
+		{At: at, Message: one, State: claimed, Acked: "x", Cancels: 1, Unmetered: 1, Control: "x", Answered: "y"},
 		{At: at, Message: one, State: confirmed},
 		{At: at, Message: one, State: written},
 		{At: at, Message: one, State: started},
@@ -345,21 +345,29 @@ func TestAcceptIsReadWhenAnOrdersTurnComes(t *testing.T) {
 
 // A mode that does not ask ends an agent also within a turn, and so does what only another process can have told it.
 func TestWhatTheAgentSaysOfItsMode(t *testing.T) {
+	answer := func(id string) streamjson.Event { return streamjson.Event{Kind: streamjson.Answer, Request: id} }
 	for name, c := range map[string]struct {
-		event streamjson.Event
-		stops bool
+		events []streamjson.Event
+		stops  bool
 	}{
-		"a mode that asks":              {streamjson.Event{Kind: streamjson.Mode, Mode: "acceptEdits"}, false},
-		"one that does not":             {streamjson.Event{Kind: streamjson.Mode, Mode: "auto"}, true},
-		"one that does not, at a turn":  {streamjson.Event{Kind: streamjson.Init, Mode: "dontAsk"}, true},
-		"an answer to a cancel":         {streamjson.Event{Kind: streamjson.Answer, Request: "cancel-" + one}, false},
-		"to one that was written again": {streamjson.Event{Kind: streamjson.Answer, Request: "again-" + one}, false},
-		"to a cancel of nobody's":       {streamjson.Event{Kind: streamjson.Answer, Request: "cancel-" + two}, true},
-		"to anything else":              {streamjson.Event{Kind: streamjson.Answer, Request: "x"}, true},
+		"a mode that asks":              {[]streamjson.Event{{Kind: streamjson.Mode, Mode: "acceptEdits"}}, false},
+		"one that does not":             {[]streamjson.Event{{Kind: streamjson.Mode, Mode: "auto"}}, true},
+		"one that does not, at a turn":  {[]streamjson.Event{{Kind: streamjson.Init, Mode: "dontAsk"}}, true},
+		"none":                          {[]streamjson.Event{{Kind: streamjson.Init}}, true},
+		"an answer to a cancel":         {[]streamjson.Event{answer(cancels + two)}, false},
+		"to one that was written again": {[]streamjson.Event{answer(repeats + one)}, false},
+		"to both":                       {[]streamjson.Event{answer(repeats + one), answer(cancels + two)}, false},
+		"to a cancel, twice":            {[]streamjson.Event{answer(cancels + two), answer(cancels + two)}, true},
+		"to a cancel of nobody's":       {[]streamjson.Event{answer(cancels + one)}, true},
+		"to a prompt written again":     {[]streamjson.Event{answer(repeats + two)}, true},
+		"to anything else":              {[]streamjson.Event{answer("x")}, true},
 	} {
-		dir := t.TempDir()
-		s := &session{h: &Host{cfg: Config{Dir: dir, Logf: t.Logf}}, dir: dir, meta: meta{Session: two}, book: book{messages: []*message{{Order: Order{ID: one, Kind: hook.MessageCancel}, state: started}}}}
-		s.event(time.Now(), c.event)
+		s := working(t, "")
+		s.cancel(time.Now(), &message{Order: Order{ID: two, Kind: hook.MessageCancel}})
+		_ = s.note(entry{Control: repeats + one}) // as of the next host
+		for _, e := range c.events {
+			s.event(time.Now(), e)
+		}
 		if (s.stopping == "REFUSED") != c.stops || (s.forced == 3) != c.stops {
 			t.Errorf("%s: %q, %d", name, s.stopping, s.forced)
 		}

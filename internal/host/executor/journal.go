@@ -31,6 +31,9 @@ type entry struct {
 	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
 	By      string `json:"by,omitempty"`      // id of the message that cancelled it, of a turn that was
+	// Control is a control request that the process is about to be written, Answered one that it has answered.
+	Control  string `json:"control,omitempty"`
+	Answered string `json:"answered,omitempty"`
 	// Opening is the call of a command that may open a pull request, or of a server's tool (ByTool). PR is one that was
 	// opened.
 	Opening string       `json:"opening,omitempty"`

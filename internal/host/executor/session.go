@@ -183,7 +183,7 @@ func (s *session) attach(now time.Time) {
 	if m := s.outstanding(); s.runs && m != nil && m.state == written {
 		s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
 	}
-	if m := s.turn(); m != nil && m.cancels > 0 { // the word may not have been written
+	if m := s.turn(); m != nil && m.cancels > 0 && s.note(entry{At: now, Control: repeats + m.ID}) == nil { // the word may not have been written
 		s.write(now, streamjson.Interrupt(repeats+m.ID))
 	}
 	if s.runs && s.unmetered > 0 {

@@ -123,12 +123,11 @@ const (
 )
 
 // answer makes sure that nobody but this host controls the agent: what else can write to its pipe could have it allow
-// itself what it likes.
+// itself what it likes. A request that was written is answered once: who uses its id again is somebody else.
 func (s *session) answer(now time.Time, request string) {
-	for _, ours := range []string{cancels, repeats} {
-		if id, ok := strings.CutPrefix(request, ours); ok && s.find(id) != nil {
-			return
-		}
+	if slices.Contains(s.controls, request) {
+		_ = s.note(entry{At: now, Answered: request})
+		return
 	}
 	if s.forced == 3 {
 		return
