@@ -27,7 +27,7 @@ func TestJournal(t *testing.T) {
 	read := func() *journal {
 		t.Helper()
 		got = nil
-		j, err := openJournal(path, func(e entry) { got = append(got, e) })
+		j, err := testJournal(path, func(e entry) { got = append(got, e) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestJournal(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}\nnonsense\n{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openJournal(path, func(entry) {}); err == nil || !strings.Contains(err.Error(), "journal:2") {
+	if _, err := testJournal(path, func(entry) {}); err == nil || !strings.Contains(err.Error(), "journal:2") {
 		t.Errorf("%v", err)
 	}
 }
@@ -134,7 +134,7 @@ func FuzzJournal(f *testing.F) {
 			t.Fatal(err)
 		}
 		b := book{fresh: true}
-		if j, err := openJournal(path, b.apply); err == nil {
+		if j, err := testJournal(path, b.apply); err == nil {
 			j.close()
 		}
 		b.outstanding()
@@ -229,8 +229,8 @@ func TestEnvironmentIsOfAllowedNames(t *testing.T) {
 	got := agentEnv([]string{
 		"HOME=/h", "PATH=.:/bin::bin:/usr/bin:../x", "LC_ALL=C", "ANTHROPIC_API_KEY=k", "ASSENT_TOKEN=t", "ASSENT_SOCKET=/s", "CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CONFIG_DIR=/c", "LD_PRELOAD=/x.so", "NODE_OPTIONS=--require /x", "BASH_ENV=/x", "GIT_DIR=/x", mark + "=other", "HOMEX=1", "nonsense",
-	}, "s")
-	if want := []string{"HOME=/h", "PATH=/bin:/usr/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s"}; !slices.Equal(got, want) {
+	}, "s", "/d")
+	if want := []string{"HOME=/h", "PATH=/bin:/usr/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s", placeMark + "=/d"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -286,7 +286,7 @@ func TestCheck(t *testing.T) {
 // it has not been told.
 func TestALyingBroker(t *testing.T) {
 	dir := t.TempDir()
-	j, err := openJournal(filepath.Join(dir, journalFile), func(entry) {})
+	j, err := testJournal(filepath.Join(dir, journalFile), func(entry) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +394,7 @@ func TestWhoMakesRoomIsNotCounted(t *testing.T) {
 func TestAcknowledgedClaimIsOneEntry(t *testing.T) {
 	for ok, want := range map[bool]state{true: confirmed, false: dropped} {
 		dir := t.TempDir()
-		j, err := openJournal(filepath.Join(dir, journalFile), func(entry) {})
+		j, err := testJournal(filepath.Join(dir, journalFile), func(entry) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +412,7 @@ func TestAcknowledgedClaimIsOneEntry(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, again := 0, book{fresh: true}
-		j, err = openJournal(filepath.Join(dir, journalFile), func(e entry) { n++; again.apply(e) })
+		j, err = testJournal(filepath.Join(dir, journalFile), func(e entry) { n++; again.apply(e) })
 		if err != nil {
 			t.Fatal(err)
 		}

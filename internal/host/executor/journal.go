@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -72,16 +73,29 @@ type exit struct {
 
 // journal is the file of one session's entries.
 type journal struct {
+	path string
 	f    *os.File
 	size int64
 }
 
 var errFull = errors.New("the journal of the session is full; start another session")
 
-// openJournal reads what stands in the file at path, and makes it where there is none. What follows the
-// last whole line was never said to anybody, and goes.
+// makeJournal makes the empty file of a new session.
+func makeJournal(path string) error {
+	f, err := makeFile(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// openJournal reads what stands in the file at path. What follows the last whole line was never said to anybody, and
+// goes. A journal that is not there any more is damaged: what it said was done is not done again.
 func openJournal(path string, each func(entry)) (*journal, error) {
-	f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
+	f, err := openRegular(path, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is gone: %w", path, errDamaged)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +127,7 @@ func openJournal(path string, each func(entry)) (*journal, error) {
 		f.Close()
 		return nil, err
 	}
-	return &journal{f, int64(end)}, nil
+	return &journal{path, f, int64(end)}, nil
 }
 
 // maxEntry bounds one entry, in bytes: a prompt of 64 KiB in which each byte takes six.
@@ -128,6 +142,9 @@ func (j *journal) add(e entry) error {
 	if j.size+int64(len(line)) > maxJournal {
 		return errFull
 	}
+	if err := j.intact(); err != nil {
+		return err
+	}
 	if _, err := j.f.Write(append(line, '\n')); err != nil {
 		_ = j.f.Truncate(j.size) // half a line would hide the next one
 		_, _ = j.f.Seek(j.size, io.SeekStart)
@@ -139,6 +156,17 @@ func (j *journal) add(e entry) error {
 		return err
 	}
 	j.size += int64(len(line)) + 1
+	return nil
+}
+
+// intact says whether the file is still there, and as it was written here: the agent can do with it what it likes, and the
+// next host would believe it.
+func (j *journal) intact() error {
+	there, err := os.Lstat(j.path)
+	ours, err2 := j.f.Stat()
+	if err != nil || err2 != nil || !os.SameFile(there, ours) || ours.Size() != j.size {
+		return fmt.Errorf("%s was removed or written to by another program: %w", j.path, errDamaged)
+	}
 	return nil
 }
 

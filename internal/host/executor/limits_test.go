@@ -2,7 +2,6 @@ package executor
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -10,28 +9,13 @@ import (
 	"time"
 
 	"assent/internal/hook"
-	"assent/internal/host/process"
 )
 
 // A process without work is ended after an hour, as a person would end it, and not before.
 func TestIdleProcessEnds(t *testing.T) {
-	if process.ID(os.Getpid()) == "" {
-		t.Skip("this system does not name processes")
-	}
-	cmd := exec.Command("sleep", "600")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	dir := t.TempDir()
-	out, err := os.Create(filepath.Join(dir, outFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
+	s, cmd := workingBy(t, "")
 	now := time.Now()
-	h := &Host{cfg: Config{Dir: dir, Home: dir, Logf: t.Logf}, said: map[string]time.Time{}}
-	s := &session{h: h, dir: dir, out: out, meta: meta{Session: two}, idleSince: now, book: book{runs: true, process: began{PID: cmd.Process.Pid, ID: process.ID(cmd.Process.Pid)}}}
+	s.end(now, s.find(one), hook.OutcomeCompleted, "", "", "")
 	if s.limits(now.Add(idleTime - time.Second)); s.stopping != "" {
 		t.Errorf("ended early: %s", s.stopWhy)
 	}
@@ -66,7 +50,7 @@ func TestSessionWithoutItsPlace(t *testing.T) {
 func TestJournalIsMended(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, journalFile)
-	j, err := openJournal(path, func(entry) {})
+	j, err := testJournal(path, func(entry) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,16 @@ import (
 // working is a session whose process runs, with a prompt in its context and this output.
 func working(t *testing.T, output string) *session {
 	t.Helper()
+	s, _ := workingBy(t, output)
+	return s
+}
+
+// workingBy is working, with the process.
+func workingBy(t *testing.T, output string) (*session, *exec.Cmd) {
+	t.Helper()
 	if process.ID(os.Getpid()) == "" {
 		t.Skip("this system does not name processes")
 	}
-	cmd := exec.Command("sleep", "600")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	dir := filepath.Join(t.TempDir(), two)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -38,6 +40,20 @@ func working(t *testing.T, output string) *session {
 			t.Fatal(err)
 		}
 	}
+	cmd := exec.Command("sleep", "600")
+	cmd.Env = []string{mark + "=" + two, placeMark + "=" + filepath.Dir(dir)}
+	for name, f := range map[string]func(*os.File){inFile: func(f *os.File) { cmd.Stdin = f }, outFile: func(f *os.File) { cmd.Stdout = f }} {
+		file, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		f(file)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	h := &Host{
 		cfg: Config{Dir: filepath.Dir(dir), Home: t.TempDir(), Logf: t.Logf}, wake: make(chan struct{}, 1), sessions: map[string]*session{}, said: map[string]time.Time{},
 		timeouts: map[string]time.Duration{}, children: map[int]bool{},
@@ -46,7 +62,7 @@ func working(t *testing.T, output string) *session {
 	h.timeouts["coder"] = time.Hour
 	h.sessions[two] = s
 	var err error
-	if s.journal, err = openJournal(filepath.Join(dir, journalFile), func(entry) {}); err != nil {
+	if s.journal, err = testJournal(filepath.Join(dir, journalFile), func(entry) {}); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
@@ -67,7 +83,7 @@ func working(t *testing.T, output string) *session {
 	t.Cleanup(func() { s.closeFiles(); _ = s.journal.close() })
 	h.mu.Lock()
 	t.Cleanup(h.mu.Unlock)
-	return s
+	return s, cmd
 }
 
 // However large an agent makes its output, little of it is read before others have their turn, and the agent is stopped.

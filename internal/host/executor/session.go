@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"assent/internal/agent/claude/streamjson"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
 	"assent/internal/host/optin"
@@ -83,12 +85,26 @@ func (s *session) note(e entry) error {
 	if err := s.journal.add(e); err != nil {
 		s.broken = fmt.Errorf("the journal of session %s: %w", s.meta.Session, err)
 		s.h.cfg.Logf("%v; the agent is stopped", s.broken)
-		s.signal(syscall.SIGTERM)
+		s.unwritten(err)
 		return s.broken
 	}
 	s.book.apply(e)
 	s.h.changed()
 	return nil
+}
+
+// unwritten ends what works for a session whose journal cannot be written, because of err.
+func (s *session) unwritten(err error) {
+	hard := 2
+	if errors.Is(err, errDamaged) { // for good, so that the broker hears it in another way
+		hard = 3
+		if m := s.outstanding(); m != nil && !m.Own {
+			s.h.extraLocked(api.HostFrame{Type: api.HostLost, ID: frameID(m.ID, "lost"), Message: m.ID, Why: clip(err.Error(), maxWhy)})
+		}
+	}
+	if s.runs && s.forced < hard {
+		s.stop(time.Now(), "EXIT", s.broken.Error(), hard)
+	}
 }
 
 // mend finds out whether the journal can be written again: the disk was full, and is not any more. What the process
@@ -126,6 +142,9 @@ func makeSession(h *Host, m meta) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := makeJournal(filepath.Join(dir, journalFile)); err != nil { // first: what has a meta.json has a journal
+		return nil, err
+	}
 	if err := putFile(filepath.Join(dir, metaFile), append(text, '\n')); err != nil {
 		return nil, err
 	}
@@ -139,6 +158,11 @@ func makeSession(h *Host, m meta) (*session, error) {
 func openSession(h *Host, id string) (*session, error) {
 	s := &session{h: h, dir: filepath.Join(h.cfg.Dir, id), book: book{fresh: true}}
 	text, err := readFile(filepath.Join(s.dir, metaFile), maxMeta)
+	if errors.Is(err, fs.ErrNotExist) {
+		if fi, statErr := os.Lstat(filepath.Join(s.dir, journalFile)); statErr == nil && fi.Size() > 0 { // it had one
+			err = fmt.Errorf("%s is gone: %w", filepath.Join(s.dir, metaFile), errDamaged)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +194,13 @@ func (s *session) attach(now time.Time) {
 	if err := s.openFiles(); err != nil {
 		s.h.cfg.Logf("session %s: %v", s.meta.Session, err)
 		sweep(s.process, s.meta.Session)
+		s.exited(now, false)
+		return
+	}
+	if why := s.strange(); why != "" {
+		s.h.cfg.Logf("session %s of %s: %s; what works for it is ended", s.meta.Session, s.meta.Agent, why)
+		s.process = began{PID: s.process.PID} // it is not known to be ours
+		s.stopping, s.stopWhy = "REFUSED", why
 		s.exited(now, false)
 		return
 	}
@@ -277,6 +308,12 @@ func (s *session) limits(now time.Time) {
 		return
 	}
 	s.lookedAt = now
+	if err := s.replaced(); err != nil {
+		why := err.Error() + "; the agent was stopped"
+		s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, why)
+		s.stop(now, "REFUSED", why, 3)
+		return
+	}
 	if !s.straysUntil.IsZero() && m == nil {
 		s.strays(now)
 	}
@@ -341,7 +378,7 @@ func (s *session) signal(sig syscall.Signal) {
 // exited closes the books on a process that is gone.
 func (s *session) exited(now time.Time, saved bool) {
 	m, code, why := s.outstanding(), s.stopping, s.stopWhy
-	if s.broken == nil && !sweep(s.process, s.meta.Session) {
+	if (s.broken == nil || s.in != nil) && !sweep(s.process, s.meta.Session) { // once
 		s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
 	}
 	s.h.cfg.Logf("session %s of %s: process %d is gone", s.meta.Session, s.meta.Agent, s.process.PID)

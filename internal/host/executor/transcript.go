@@ -40,7 +40,9 @@ func transcripts(home, project, session string) (found []string, err error) {
 	return found, nil
 }
 
-// names are those in a directory, none where there is none. More than most are an error.
+var errMany = errors.New("more stands in the directory than is looked at; remove what nobody needs")
+
+// names are those in a directory, none where there is none. More than most are errMany.
 func names(dir string, most int) ([]string, error) {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0) // what else stands there is not waited for
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +55,7 @@ func names(dir string, most int) ([]string, error) {
 	all, err := d.Readdirnames(most + 1)
 	switch {
 	case len(all) > most:
-		return nil, fmt.Errorf("%s holds more than %d names; remove those that nobody needs", dir, most)
+		return nil, fmt.Errorf("%s: %w", dir, errMany)
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	}

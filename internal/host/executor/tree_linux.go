@@ -3,9 +3,11 @@ package executor
 import (
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -118,19 +120,53 @@ func descend(found []int, parents map[int]int) []int {
 
 // marked says whether a process of this user has the mark in the environment that it was started with.
 func marked(pid int, want []byte) bool {
+	return slices.ContainsFunc(environ(pid), func(kv []byte) bool { return bytes.Equal(kv, want) })
+}
+
+// environ is the environment that a process of this user was started with.
+func environ(pid int) [][]byte {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return false
+		return nil
 	}
 	defer f.Close()
 	env, err := io.ReadAll(io.LimitReader(f, maxEnviron))
 	if err != nil {
-		return false
+		return nil
 	}
-	for _, kv := range bytes.Split(env, []byte{0}) {
-		if bytes.Equal(kv, want) {
-			return true
+	return bytes.Split(env, []byte{0})
+}
+
+// sessionsAt are the sessions for which something works that a host with this directory started.
+func sessionsAt(dir string) []string {
+	found := map[string]bool{}
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		session, here := "", false
+		for _, kv := range environ(pid) {
+			key, value, _ := strings.Cut(string(kv), "=")
+			switch key {
+			case mark:
+				session = value
+			case placeMark:
+				here = value == dir
+			}
+		}
+		if here && isUUID(session) {
+			found[session] = true
 		}
 	}
-	return false
+	return slices.Sorted(maps.Keys(found))
 }
