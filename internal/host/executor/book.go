@@ -74,10 +74,11 @@ type book struct {
 	version  string     // of the client, as it said last
 	offset   int64
 	active   time.Duration
-	handed   bool         // to a terminal, and no message of kind resume came since
-	controls []string     // control requests that the process was written, and has not answered
-	opening  []opening    // calls that may open a pull request, the newest last
-	pr       *api.AgentPR // that it opened last
+	waited   time.Duration // for a person, in the turn that runs, or ran last
+	handed   bool          // to a terminal, and no message of kind resume came since
+	controls []string      // control requests that the process was written, and has not answered
+	opening  []opening     // calls that may open a pull request, the newest last
+	pr       *api.AgentPR  // that it opened last
 
 	spent float64 // by the processes that have ended
 	base  float64 // what the process that runs said at its beginning that it had spent: the figure goes on
@@ -104,6 +105,7 @@ func (b *book) apply(e entry) {
 		b.offset = e.Offset
 	}
 	b.active = max(b.active, min(e.Active, maxActive))
+	b.waited = max(0, min(e.Waited, maxActive))
 	if e.Cost != nil {
 		b.costs(*e.Cost, e.Base)
 	}
@@ -160,6 +162,9 @@ func (b *book) step(m *message, e entry) {
 	case started:
 		if m.began.IsZero() {
 			m.began = e.At
+			if !hook.Wordless(m.Kind) {
+				b.waited = 0
+			}
 		}
 	case ended, lost:
 		m.outcome, m.code, m.why, m.result, m.output, m.cost, m.pr, m.by = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost(), b.pr, e.By

@@ -51,10 +51,11 @@ type entry struct {
 	// Exit is the end of the process.
 	Exit *exit `json:"exit,omitempty"`
 	// Offset is up to where its output was read when this happened, Cost what it had spent by its own
-	// estimate, Active how long turns of the session have run.
+	// estimate, Active how long turns of the session have worked, Waited how long the last one has waited for a person.
 	Offset int64         `json:"offset,omitempty"`
 	Cost   *float64      `json:"cost,omitempty"`
 	Active time.Duration `json:"active,omitempty"`
+	Waited time.Duration `json:"waited,omitempty"`
 }
 
 // began is a process. PID is 0 where it is about to be started.

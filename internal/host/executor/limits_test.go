@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +27,40 @@ func TestIdleProcessEnds(t *testing.T) {
 	_ = cmd.Wait()
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+}
+
+// That an agent waits for a person says a file that the agent can write: it does not wait for ever, whichever host counts.
+func TestWaitingIsBounded(t *testing.T) {
+	s := working(t, "")
+	start, _, _ := strings.Cut(s.process.ID, ".")
+	path := filepath.Join(s.h.cfg.Home, ".claude", "sessions", "1.json")
+	text := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":%q,"kind":"sdk","status":"waiting"}`, s.process.PID, two, start)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	s.limits(now)
+	hours := 0
+	for ; s.stopping == "" && hours < 1000; hours++ {
+		now = now.Add(time.Hour)
+		s.limits(now)
+	}
+	if want := int((maxWaited + time.Hour).Hours()); s.stopping != "TIMEOUT" || hours < want || hours > want+1 {
+		t.Errorf("%q after %d hours", s.stopping, hours)
+	}
+	again := book{fresh: true}
+	j, err := openJournal(filepath.Join(s.dir, journalFile), again.apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.close()
+	if left := s.active + s.waited - again.active - again.waited; left > 2*time.Hour {
+		t.Errorf("the next host does not know of %v", left)
+	}
+	again.apply(entry{Order: &Order{ID: two, Kind: hook.MessagePrompt}})
+	if again.apply(entry{Message: two, State: started, Waited: again.waited}); again.waited != 0 {
+		t.Errorf("another turn has waited for %v", again.waited)
 	}
 }
 

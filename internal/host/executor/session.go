@@ -38,6 +38,10 @@ const (
 	idleTime    = time.Hour       // until a process without work is ended; going on takes a second or two
 	graceTime   = 10 * time.Second
 	lookEvery   = 2 * time.Second // at what changes seldom
+	timeEvery   = 10 * time.Minute
+	// maxWaited is how much of one turn counts as waiting for a person and not as work. That it waits says a file of the
+	// client's, which the agent can write.
+	maxWaited = 72 * time.Hour
 )
 
 // session is one session's directory, and the process that works for it, if one does. Guarded by Host.mu.
@@ -57,8 +61,9 @@ type session struct {
 	lookedAt  time.Time // for what changes seldom
 	// straysUntil is until when strays are looked for, after a turn was cancelled and before the next one.
 	straysUntil time.Time
-	tickedAt    time.Time // of active
-	stopping    string    // why the process is being ended, by a code of api.AgentError; empty: it is not
+	tickedAt    time.Time     // of active and waited
+	timed       time.Duration // active and waited, as the journal has them
+	stopping    string        // why the process is being ended, by a code of api.AgentError; empty: it is not
 	stopWhy     string
 	stopAt      time.Time
 	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
@@ -81,7 +86,7 @@ func (s *session) note(e entry) error {
 	if e.Process != nil && e.Process.PID == 0 {
 		e.Offset = 0
 	}
-	e.Active, e.Unmetered = s.active, s.unmetered
+	e.Active, e.Waited, e.Unmetered = s.active, s.waited, s.unmetered
 	if err := s.journal.add(e); err != nil {
 		s.broken = fmt.Errorf("the journal of session %s: %w", s.meta.Session, err)
 		s.h.cfg.Logf("%v; the agent is stopped", s.broken)
@@ -89,6 +94,7 @@ func (s *session) note(e entry) error {
 		return s.broken
 	}
 	s.book.apply(e)
+	s.timed = s.active + s.waited
 	s.h.changed()
 	return nil
 }
@@ -113,7 +119,7 @@ func (s *session) mend(now time.Time) {
 	if now.Sub(s.lookedAt) < lookEvery {
 		return
 	}
-	if s.lookedAt = now; s.journal.add(entry{At: now}) != nil {
+	if s.lookedAt = now; s.journal.add(entry{At: now, Active: s.active, Waited: s.waited, Unmetered: s.unmetered}) != nil {
 		return
 	}
 	why := s.broken.Error()
@@ -288,8 +294,15 @@ func (s *session) read(now time.Time) (more bool) {
 // limits ends what takes too long, writes too much, or works beside somebody else.
 func (s *session) limits(now time.Time) {
 	m := s.turn()
-	if m != nil && !s.waiting {
-		s.active += now.Sub(s.tickedAt)
+	if m != nil {
+		if passed := now.Sub(s.tickedAt); s.waiting && s.waited < maxWaited {
+			s.waited += passed
+		} else {
+			s.active += passed
+		}
+		if s.active+s.waited-s.timed > timeEvery { // so that no end of the host makes it much less
+			_ = s.note(entry{At: now})
+		}
 	}
 	s.tickedAt = now
 	if s.stopping != "" {
