@@ -91,3 +91,33 @@ func TestFiguresOfALyingJournal(t *testing.T) {
 		}
 	}
 }
+
+// An answer to what was not asked is no figure, and nothing is written because of it: an agent can write as many as it likes.
+func TestFiguresThatNobodyAskedFor(t *testing.T) {
+	s := working(t, "")
+	answer := func(id string, cost float64) {
+		s.event(time.Now(), streamjson.Event{Kind: streamjson.Answer, Request: usage + id, Metered: true, CostUSD: cost})
+	}
+	answer(usageBase, 1)
+	s.event(time.Now(), streamjson.Event{Kind: streamjson.Says, Call: "msg_1"}) // which it is asked about
+	size, asks := s.journal.size, s.asks
+	for _, id := range []string{usageBase, "0", "2", "x", ""} {
+		answer(id, 5)
+	}
+	if s.journal.size != size || s.asks != asks || s.cost() != 0 || s.stopping != "" {
+		t.Errorf("%d bytes, asked %d times, it cost %v, %q", s.journal.size-size, s.asks, s.cost(), s.stopping)
+	}
+	answer("1", 1.5)
+	answer("1", 9)
+	if s.cost() != 0.5 || s.unmetered != 0 {
+		t.Errorf("it cost %v, %d calls are not known", s.cost(), s.unmetered)
+	}
+	s.end(time.Now(), s.find(one), hook.OutcomeCompleted, "", "", "")
+	size = s.journal.size
+	for range 3 {
+		s.event(time.Now(), streamjson.Event{Kind: streamjson.Result, Outcome: streamjson.Success, CostUSD: 1.5})
+	}
+	if s.journal.size != size {
+		t.Errorf("%d bytes of journal for what is known", s.journal.size-size)
+	}
+}

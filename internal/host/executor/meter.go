@@ -45,7 +45,8 @@ func (s *session) ask(now time.Time) {
 }
 
 // metered takes what the process says that it has spent, if e does. A client that cannot say so says at the end
-// of the turn.
+// of the turn. What nobody asked for, or was answered before, is not taken: another program wrote that, or an earlier host
+// asked, and this one asks again.
 func (s *session) metered(now time.Time, e streamjson.Event) bool {
 	id, ours := strings.CutPrefix(e.Request, usage)
 	if !ours || !e.Metered && !e.Failed {
@@ -54,9 +55,13 @@ func (s *session) metered(now time.Time, e streamjson.Event) bool {
 	if e.Failed {
 		return true
 	}
-	if id != usageBase {
+	switch {
+	case id == usageBase && s.fresh:
+	case s.asked > 0 && id == strconv.Itoa(s.asks):
 		s.unmetered -= min(s.unmetered, s.asked)
 		s.asked = 0
+	default:
+		return true
 	}
 	_ = s.note(entry{At: now, Cost: &e.CostUSD, Base: id == usageBase})
 	if s.unmetered > 0 {

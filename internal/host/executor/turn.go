@@ -152,7 +152,9 @@ func (s *session) result(now time.Time, e streamjson.Event) {
 	s.meter, s.unmetered = meter{}, 0
 	m := s.turn()
 	if m == nil { // a turn that nobody here began, or that was over when it was read again
-		_ = s.note(entry{At: now, Cost: &e.CostUSD})
+		if s.fresh || e.CostUSD > s.last {
+			_ = s.note(entry{At: now, Cost: &e.CostUSD})
+		}
 		return
 	}
 	over := entry{Cost: &e.CostUSD, Outcome: hook.OutcomeFailed, Why: clip("the agent said: "+e.Outcome, maxWhy)}
