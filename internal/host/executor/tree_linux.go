@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	maxEnviron = 4 << 20 // bytes of a process's environment that are looked at
-	sweeps     = 50      // rounds of a sweep
+	maxEnviron = 4 << 20         // bytes of a process's environment that are looked at
+	sweeps     = 50              // rounds of a sweep
+	sweepTime  = 5 * time.Second // after which no other round begins
 	sweepPause = 20 * time.Millisecond
 )
 
@@ -48,7 +49,8 @@ func sweepStrays(root began, session string) bool {
 
 // killAll kills what find finds until that is nothing.
 func killAll(root began, find func() []int) bool {
-	for range sweeps {
+	start := time.Now()
+	for i := 0; i < sweeps && (i == 0 || time.Since(start) < sweepTime); i++ {
 		found := find()
 		if len(found) == 0 {
 			return true
@@ -98,19 +100,32 @@ func tree(root began, session string) (below, elsewhere []int) {
 	if process.Look(root.PID, root.ID) == process.Runs {
 		below = descend([]int{root.PID}, parents)
 	}
+	known := map[int]bool{}
+	for _, pid := range below {
+		known[pid] = true
+	}
 	for _, pid := range descend(carry, parents) {
-		if !slices.Contains(below, pid) {
+		if !known[pid] {
 			elsewhere = append(elsewhere, pid)
 		}
 	}
 	return below, elsewhere
 }
 
-// descend adds to some processes all below them.
+// descend adds to some processes all below them. There may be as many as the machine can have.
 func descend(found []int, parents map[int]int) []int {
+	children := map[int][]int{}
+	for pid, parent := range parents {
+		children[parent] = append(children[parent], pid)
+	}
+	seen := map[int]bool{}
+	for _, pid := range found {
+		seen[pid] = true
+	}
 	for i := 0; i < len(found); i++ {
-		for pid, parent := range parents {
-			if parent == found[i] && !slices.Contains(found, pid) {
+		for _, pid := range children[found[i]] {
+			if !seen[pid] {
+				seen[pid] = true
 				found = append(found, pid)
 			}
 		}
@@ -120,11 +135,16 @@ func descend(found []int, parents map[int]int) []int {
 
 // marked says whether a process of this user has the mark in the environment that it was started with.
 func marked(pid int, want []byte) bool {
-	return slices.ContainsFunc(environ(pid), func(kv []byte) bool { return bytes.Equal(kv, want) })
+	for kv := range bytes.SplitSeq(environ(pid), []byte{0}) {
+		if bytes.Equal(kv, want) {
+			return true
+		}
+	}
+	return false
 }
 
-// environ is the environment that a process of this user was started with.
-func environ(pid int) [][]byte {
+// environ is the environment that a process of this user was started with, each variable with a zero byte behind it.
+func environ(pid int) []byte {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return nil
@@ -134,7 +154,7 @@ func environ(pid int) [][]byte {
 	if err != nil {
 		return nil
 	}
-	return bytes.Split(env, []byte{0})
+	return env
 }
 
 // sessionsAt are the sessions for which something works that a host with this directory started.
@@ -155,7 +175,7 @@ func sessionsAt(dir string) []string {
 			continue
 		}
 		session, here := "", false
-		for _, kv := range environ(pid) {
+		for kv := range bytes.SplitSeq(environ(pid), []byte{0}) {
 			key, value, _ := strings.Cut(string(kv), "=")
 			switch key {
 			case mark:
