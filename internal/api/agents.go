@@ -119,6 +119,9 @@ type AgentLimits struct {
 	Sessions       int     `json:"sessions,omitempty"`       // at once; 0: as many as the host runs
 }
 
+// MaxCost is more than a session can have cost, in USD. No costUsd that a host says is above it.
+const MaxCost = 1e6
+
 // MaxHostSessions is how many sessions a host runs at once, of all its agents.
 const MaxHostSessions = 8
 

@@ -109,14 +109,31 @@ func TestAHostsWordsAreBounded(t *testing.T) {
 		session := func(id string, cost float64) []api.AgentSession {
 			return []api.AgentSession{{SessionID: id, CostUSD: cost}}
 		}
+		many := make([]api.AgentSession, 2*maxHostSessions)
+		for i := range many {
+			many[i].SessionID = fmt.Sprint(i)
+		}
+		many[len(many)-1].Status = api.AgentBusy
 		problems, err := l.Offer(t.Context(), "here", "1", []api.Agent{
+			{Name: "many", Sessions: many},
+			{Name: "turn", Sessions: []api.AgentSession{{SessionID: "s", Turn: &api.AgentTurn{CostUSD: 1e300}}}},
 			{Name: "a", Sessions: session("s", -1)}, {Name: "b", Sessions: session("s", 1e300)}, {Name: "c", Sessions: session("", 1)}, {Name: "d", Sessions: session(strings.Repeat("x", 300), 1)},
 			{Name: "e", Sessions: []api.AgentSession{{SessionID: "s", PR: &api.AgentPR{URL: "javascript:alert(1)"}}}},
 			{Name: "f", Sessions: []api.AgentSession{{SessionID: "s", PR: &api.AgentPR{URL: "https://x/" + strings.Repeat("x", maxPullRequest)}}}},
 			{Name: "good", Sessions: session("s", 1)},
 		})
-		if err != nil || len(problems) != 4 {
+		if err != nil || len(problems) != 2 {
 			t.Errorf("%q, %v", problems, err)
+		}
+		// For the sake of what an agent says of itself nobody loses sight of it.
+		for _, name := range []string{"a", "b", "turn"} {
+			a, _, err := g.Agent(name)
+			if err != nil || len(a.Sessions) != 1 || a.Sessions[0].CostUSD != 0 || a.Sessions[0].Turn != nil && a.Sessions[0].Turn.CostUSD != 0 {
+				t.Errorf("%s: %+v, %v", name, a, err)
+			}
+		}
+		if a, _, err := g.Agent("many"); err != nil || len(a.Sessions) != maxHostSessions || a.Sessions[0].Status != api.AgentBusy {
+			t.Errorf("%+v, %v", a, err)
 		}
 		for _, name := range []string{"e", "f"} {
 			if a, _, err := g.Agent(name); err != nil || len(a.Sessions) != 1 || a.Sessions[0].PR != nil {

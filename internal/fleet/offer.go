@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,25 +15,38 @@ var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // checkAgent says what is wrong with an agent that a host offers, "" if nothing, and leaves out of it what no
 // host may say, and what is too long.
+//
+// What an agent can have its host say, as a cost or a pull request, is left out by itself: an agent that makes up a figure
+// is not to be lost sight of, nor to be out of reach of a cancel, because of it.
 func checkAgent(a *api.Agent) string {
 	switch {
 	case !agentName.MatchString(a.Name):
 		return "want a name of up to 63 of a-z, 0-9, - and _"
-	case len(a.Sessions) > maxHostSessions:
-		return "it has too many sessions"
 	case a.Executor != nil && !slices.Contains([]string{"claude", "codex", "gemini", "custom"}, a.Executor.Kind):
 		return "its executor is of no known kind"
 	}
 	for _, x := range a.Sessions {
-		if x.SessionID == "" || len(x.SessionID) > maxSessionID || !(x.CostUSD >= 0 && x.CostUSD <= MaxCost) {
+		if x.SessionID == "" || len(x.SessionID) > maxSessionID {
 			return "one of its sessions is none"
 		}
 	}
-	// What is no pull request's address is left out: for the sake of a link nobody loses sight of a session.
 	a.Sessions = slices.Clone(a.Sessions)
+	if len(a.Sessions) > maxHostSessions { // what works is what somebody may want to stop
+		slices.SortStableFunc(a.Sessions, func(x, y api.AgentSession) int {
+			return cmp.Compare(idle(x), idle(y))
+		})
+		a.Sessions = a.Sessions[:maxHostSessions]
+	}
 	for i := range a.Sessions {
-		if pr := a.Sessions[i].PR; pr != nil && !IsPullRequest(pr.URL) {
-			a.Sessions[i].PR = nil
+		x := &a.Sessions[i]
+		x.CostUSD = KnownCost(x.CostUSD)
+		if x.PR != nil && !IsPullRequest(x.PR.URL) {
+			x.PR = nil
+		}
+		if x.Turn != nil {
+			turn := *x.Turn
+			turn.CostUSD = KnownCost(turn.CostUSD)
+			x.Turn = &turn
 		}
 	}
 	if a.Status != api.AgentBusy {
@@ -57,6 +71,22 @@ func checkAgent(a *api.Agent) string {
 		a.Project = &x
 	}
 	return ""
+}
+
+// idle is 1 where a session does not work, else 0.
+func idle(s api.AgentSession) int {
+	if s.Status == api.AgentBusy {
+		return 0
+	}
+	return 1
+}
+
+// KnownCost is a cost that a host says, in USD; 0, which is not known, where it can be none.
+func KnownCost(cost float64) float64 {
+	if !(cost >= 0 && cost <= api.MaxCost) {
+		return 0
+	}
+	return cost
 }
 
 // IsPullRequest says whether what a host calls the address of a pull request may be shown as one.

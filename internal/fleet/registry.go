@@ -32,8 +32,6 @@ const (
 	// maxHostSessions bounds the sessions that an agent says it has.
 	maxHostSessions = 32
 	maxSessionID    = 256
-	// MaxCost is more than a session can have cost, in USD.
-	MaxCost = 1e6
 )
 
 // ErrNoAgent says that no host offers an agent of this name.

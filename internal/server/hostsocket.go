@@ -336,7 +336,8 @@ func (h *hostLink) take(ctx context.Context, f *api.HostFrame) (*api.BrokerFrame
 	return ack, nil
 }
 
-// checkEvent says what is wrong with an event, "" if nothing.
+// checkEvent says what is wrong with an event, "" if nothing, and leaves out of it a cost that is none and what is no pull
+// request: both are the agent's word, and what happened is told all the same.
 func (h *hostLink) checkEvent(e *api.AgentEvent) string {
 	switch {
 	case e == nil:
@@ -347,14 +348,14 @@ func (h *hostLink) checkEvent(e *api.AgentEvent) string {
 		return "want the id of a session"
 	case e.Timestamp.IsZero():
 		return "want a timestamp"
-	case !(e.CostUSD >= 0 && e.CostUSD <= fleet.MaxCost):
-		return "its cost is none"
-	case e.PR != nil && !fleet.IsPullRequest(e.PR.URL):
-		return "want an https URL of a pull request"
 	case len(e.Result) > maxAgentResult || len(e.Message) > maxAgentWords && e.Kind != api.AgentOutput || len(e.Message) > maxAgentResult || len(e.RequestID) > 256:
 		return "a text of it is too long"
 	case e.Error != nil && (len(e.Error.Message) > maxAgentWords || len(e.Error.Code) > 64):
 		return "a text of it is too long"
+	}
+	e.CostUSD = fleet.KnownCost(e.CostUSD)
+	if e.PR != nil && !fleet.IsPullRequest(e.PR.URL) {
+		e.PR = nil
 	}
 	switch e.Kind {
 	case api.AgentStarted, api.AgentProgress, api.AgentOutput, api.AgentCompleted, api.AgentFailed, api.AgentBlocked:

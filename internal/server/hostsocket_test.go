@@ -669,20 +669,33 @@ func TestAgentEventsArePublished(t *testing.T) {
 				t.Errorf("%+v", a)
 			}
 		}
-		g.mu.Lock()
-		got := g.published[len(g.published)-1]
-		g.refuses = errors.New("no disk")
-		g.mu.Unlock()
-		if !strings.HasPrefix(got, "coder.session.started ") {
+		last := func() string {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return g.published[len(g.published)-1]
+		}
+		if got := last(); !strings.HasPrefix(got, "coder.session.started ") {
 			t.Errorf("published %s", got)
 		}
+		// What an agent has its host say is left out, and the end of its turn is told all the same.
+		for name, odd := range map[string]api.AgentEvent{
+			"a cost below nothing": {CostUSD: -1},
+			"any cost":             {CostUSD: 1e300},
+			"a script for a link":  {PR: &api.AgentPR{URL: "javascript:alert(1)"}},
+		} {
+			odd.Agent, odd.SessionID, odd.Kind, odd.Timestamp = "coder", aSession, api.AgentCompleted, e.Timestamp
+			a := h.does(api.HostFrame{Type: api.HostEvent, ID: "odd", Event: &odd})
+			if got := last(); !a.OK || !strings.HasPrefix(got, "coder.session.completed ") || strings.Contains(got, "costUsd") || strings.Contains(got, "javascript") {
+				t.Errorf("%s: %+v, published %s", name, a, got)
+			}
+		}
+		g.mu.Lock()
+		g.refuses = errors.New("no disk")
+		g.mu.Unlock()
 		for name, bad := range map[string]api.AgentEvent{
-			"of another agent":         {Agent: "writer", SessionID: aSession, Kind: api.AgentStarted, Timestamp: e.Timestamp},
-			"of no kind":               {Agent: "coder", SessionID: aSession, Kind: "x.>", Timestamp: e.Timestamp},
-			"of a cost below nothing":  {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, CostUSD: -1},
-			"of any cost":              {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, CostUSD: 1e300},
-			"with a script for a link": {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, PR: &api.AgentPR{URL: "javascript:alert(1)"}},
-			"too long":                 {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, Result: strings.Repeat("x", 32<<10+1)},
+			"of another agent": {Agent: "writer", SessionID: aSession, Kind: api.AgentStarted, Timestamp: e.Timestamp},
+			"of no kind":       {Agent: "coder", SessionID: aSession, Kind: "x.>", Timestamp: e.Timestamp},
+			"too long":         {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, Result: strings.Repeat("x", 32<<10+1)},
 		} {
 			if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e2", Event: &bad}); a.OK || a.Detail == "" {
 				t.Errorf("%s: %+v", name, a)

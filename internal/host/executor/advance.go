@@ -65,9 +65,7 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 	if s.note(entry{At: now, Message: m.ID, State: written}) != nil {
 		return
 	}
-	if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
-		s.stop(now, "EXIT", "the agent does not read what it is told", 3)
-	}
+	s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
 }
 
 // cancel ends the turn that runs: at first with a word to the agent, then by its process, then by all
@@ -85,14 +83,16 @@ func (s *session) cancel(now time.Time, c *message) {
 		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled before the agent was given it", "")
 		return
 	}
-	if s.note(entry{At: now, Message: m.ID, State: m.state, Cancels: m.cancels + 1}) != nil {
+	e := entry{At: now, Message: m.ID, State: m.state, Cancels: m.cancels + 1}
+	if e.Cancels == 1 {
+		e.Control = cancels + c.ID
+	}
+	if s.note(e) != nil {
 		return
 	}
 	switch m.cancels {
 	case 1:
-		if err := s.write(streamjson.Interrupt(cancels + c.ID)); err != nil {
-			s.stop(now, "CANCELLED", "cancelled", 2)
-		}
+		s.write(now, streamjson.Interrupt(e.Control)) // one that does not read is stopped
 	case 2:
 		s.stop(now, "CANCELLED", "cancelled", 2)
 	default:

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"time"
 
 	"assent/internal/api"
@@ -73,9 +74,11 @@ type book struct {
 	version  string     // of the client, as it said last
 	offset   int64
 	active   time.Duration
-	handed   bool         // to a terminal, and no message of kind resume came since
-	opening  []opening    // calls that may open a pull request, the newest last
-	pr       *api.AgentPR // that it opened last
+	waited   time.Duration // for a person, in the turn that runs, or ran last
+	handed   bool          // to a terminal, and no message of kind resume came since
+	controls []string      // control requests that the process was written, and has not answered
+	opening  []opening     // calls that may open a pull request, the newest last
+	pr       *api.AgentPR  // that it opened last
 
 	spent float64 // by the processes that have ended
 	base  float64 // what the process that runs said at its beginning that it had spent: the figure goes on
@@ -101,14 +104,19 @@ func (b *book) apply(e entry) {
 	if e.Offset > 0 {
 		b.offset = e.Offset
 	}
-	if e.Active > 0 {
-		b.active = e.Active
-	}
+	b.active = max(b.active, min(e.Active, maxActive))
+	b.waited = max(0, min(e.Waited, maxActive))
 	if e.Cost != nil {
 		b.costs(*e.Cost, e.Base)
 	}
-	b.unmetered = e.Unmetered
+	b.unmetered = max(0, e.Unmetered)
 	b.pull(e)
+	if e.Control != "" {
+		b.controls = append(b.controls, e.Control)
+	}
+	if i := slices.Index(b.controls, e.Answered); i >= 0 {
+		b.controls = slices.Delete(b.controls, i, i+1)
+	}
 	if e.Acked != "" {
 		for _, m := range b.messages {
 			if frameOf(e.Acked, m.ID) {
@@ -128,7 +136,7 @@ func (b *book) apply(e entry) {
 			b.step(m, e)
 		}
 	case e.Process != nil && e.Process.PID == 0:
-		b.starting, b.runs, b.offset, b.fresh = true, false, 0, true
+		b.starting, b.runs, b.offset, b.fresh, b.controls = true, false, 0, true, nil
 	case e.Process != nil:
 		b.process, b.starting, b.runs = *e.Process, false, true
 	case e.Exit != nil:
@@ -154,6 +162,9 @@ func (b *book) step(m *message, e entry) {
 	case started:
 		if m.began.IsZero() {
 			m.began = e.At
+			if !hook.Wordless(m.Kind) {
+				b.waited = 0
+			}
 		}
 	case ended, lost:
 		m.outcome, m.code, m.why, m.result, m.output, m.cost, m.pr, m.by = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost(), b.pr, e.By
@@ -162,7 +173,11 @@ func (b *book) step(m *message, e entry) {
 
 // costs takes in what the process says that it has spent. A process that goes on with a session begins with
 // what the one before had saved, if that had the time to; else with nothing. begins says that this is it.
+//
+// The agent can write what the process is taken to say, and the journal. So whatever the figure is, what follows of it is
+// a number that JSON has and that the broker takes: between 0 and api.MaxCost.
 func (b *book) costs(total float64, begins bool) {
+	total = figure(total)
 	switch {
 	case begins && !b.fresh:
 		return // it was asked again
@@ -179,6 +194,17 @@ func (b *book) costs(total float64, begins bool) {
 	b.last = max(b.last, total)
 }
 
+// figure is what a cost is taken for, in USD.
+func figure(cost float64) float64 {
+	if !(cost > 0) { // also where it is no number
+		return 0
+	}
+	return min(cost, api.MaxCost)
+}
+
+// maxActive is longer than turns of a session can have run: a sum with it is a time, too.
+const maxActive = 10 * 365 * 24 * time.Hour
+
 // unknownCall is what a call of the model is taken to cost where none has been metered yet, in USD.
 const unknownCall = 0.01
 
@@ -186,7 +212,7 @@ const unknownCall = 0.01
 // each of those calls, and one that may have been on its way, is taken for as dear as the dearest.
 func (b *book) exit(saved bool) {
 	if !b.fresh {
-		b.spent += b.last - b.base
+		b.spent = figure(b.spent + b.last - b.base)
 		if saved {
 			b.saved = b.last
 		}
@@ -196,7 +222,7 @@ func (b *book) exit(saved bool) {
 		if call == 0 {
 			call = unknownCall
 		}
-		b.spent += float64(b.unmetered+1) * call
+		b.spent = figure(b.spent + (float64(b.unmetered)+1)*call)
 	}
 	b.runs, b.starting, b.base, b.last, b.fresh, b.unmetered = false, false, 0, 0, true, 0
 }
@@ -206,7 +232,7 @@ func (b *book) cost() float64 {
 	if b.fresh {
 		return b.spent
 	}
-	return b.spent + b.last - b.base
+	return figure(b.spent + b.last - b.base)
 }
 
 // outstanding is the prompt that the session is about, nil if it is about none. There is one at most: the

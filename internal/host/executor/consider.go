@@ -136,7 +136,10 @@ func check(o Order, now time.Time) string {
 func (h *Host) considerStart(ctx context.Context, s *session, o Order) (why string) {
 	if s == nil {
 		// Whose it is says the client's own record of it.
-		switch begun := transcripts(h.cfg.Home, "", o.Session); {
+		begun, err := transcripts(h.cfg.Home, "", o.Session)
+		switch {
+		case err != nil:
+			return err.Error()
 		case o.Kind == hook.MessagePrompt && len(begun) > 0:
 			return "this session was begun elsewhere; to go on with it here, send a message of kind resume"
 		case o.Kind == hook.MessageResume:
@@ -148,7 +151,7 @@ func (h *Host) considerStart(ctx context.Context, s *session, o Order) (why stri
 			if !ok {
 				return "agents.yaml has no agent " + o.Agent
 			}
-			if len(transcripts(h.cfg.Home, agent.Project, o.Session)) == 0 {
+			if here, _ := transcripts(h.cfg.Home, agent.Project, o.Session); len(here) == 0 {
 				return "there is no session with this id in the agent's project"
 			}
 		}

@@ -9,6 +9,10 @@ import (
 // mark names the session in the environment of the agent, and so of all that it starts and that keeps it.
 const mark = "ASSENT_AGENT_SESSION"
 
+// placeMark names, beside it, the directory of the host's sessions: a host ends what works for sessions of its directory
+// that are not there any more, and leaves alone what other hosts of this user started.
+const placeMark = "ASSENT_AGENT_SESSIONS"
+
 // kept are the variables that an agent gets from the host's environment; names that begin with one of
 // keptPrefixes, too. All else stays behind: what one agent was started with (CLAUDE…) is not for another,
 // and neither are the broker's tokens.
@@ -23,9 +27,9 @@ var (
 	keptPrefixes = []string{"LC_", "ANTHROPIC_"}
 )
 
-// agentEnv is the environment of a session's agent.
-func agentEnv(environ []string, session string) []string {
-	return append(OwnEnv(environ), mark+"="+session)
+// agentEnv is the environment of a session's agent, of a host whose sessions are in dir.
+func agentEnv(environ []string, session, dir string) []string {
+	return append(OwnEnv(environ), mark+"="+session, placeMark+"="+dir)
 }
 
 // OwnEnv is what of the host's environment whatever it starts gets.

@@ -27,7 +27,7 @@ func TestJournal(t *testing.T) {
 	read := func() *journal {
 		t.Helper()
 		got = nil
-		j, err := openJournal(path, func(e entry) { got = append(got, e) })
+		j, err := testJournal(path, func(e entry) { got = append(got, e) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestJournal(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}\nnonsense\n{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openJournal(path, func(entry) {}); err == nil || !strings.Contains(err.Error(), "journal:2") {
+	if _, err := testJournal(path, func(entry) {}); err == nil || !strings.Contains(err.Error(), "journal:2") {
 		t.Errorf("%v", err)
 	}
 }
@@ -106,14 +106,14 @@ func TestJournalSchema(t *testing.T) {
 	cost, at := 0.5, time.Now()
 	for _, e := range []entry{
 		{At: at, Order: &Order{ID: one, Agent: "coder", Session: two, Kind: hook.MessagePrompt, Prompt: "x", By: "device:x", BudgetUSD: 1, Timeout: time.Hour, ExpiresAt: at}},
-		{At: at, Message: one, State: claimed, Acked: "x", Cancels: 1, Unmetered: 1},
+		{At: at, Message: one, State: claimed, Acked: "x", Cancels: 1, Unmetered: 1, Control: "x", Answered: "y"},
 		{At: at, Message: one, State: confirmed},
 		{At: at, Message: one, State: written},
 		{At: at, Message: one, State: started},
 		{At: at, Message: one, State: ended, Outcome: hook.OutcomeFailed, Code: "EXIT", Why: "w", Result: "r", Output: "o", Command: "c"},
 		{At: at, Message: one, State: lost},
 		{At: at, Message: one, State: dropped},
-		{At: at, Process: &began{PID: 1, ID: "x", Version: "1", Budget: 1}, Base: true, Cost: &cost, Offset: 1, Active: time.Minute},
+		{At: at, Process: &began{PID: 1, ID: "x", Version: "1", Budget: 1}, Base: true, Cost: &cost, Offset: 1, Active: time.Minute, Waited: time.Minute},
 		{At: at, Exit: &exit{Saved: true}},
 	} {
 		line, err := json.Marshal(e)
@@ -134,7 +134,7 @@ func FuzzJournal(f *testing.F) {
 			t.Fatal(err)
 		}
 		b := book{fresh: true}
-		if j, err := openJournal(path, b.apply); err == nil {
+		if j, err := testJournal(path, b.apply); err == nil {
 			j.close()
 		}
 		b.outstanding()
@@ -229,8 +229,8 @@ func TestEnvironmentIsOfAllowedNames(t *testing.T) {
 	got := agentEnv([]string{
 		"HOME=/h", "PATH=.:/bin::bin:/usr/bin:../x", "LC_ALL=C", "ANTHROPIC_API_KEY=k", "ASSENT_TOKEN=t", "ASSENT_SOCKET=/s", "CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CONFIG_DIR=/c", "LD_PRELOAD=/x.so", "NODE_OPTIONS=--require /x", "BASH_ENV=/x", "GIT_DIR=/x", mark + "=other", "HOMEX=1", "nonsense",
-	}, "s")
-	if want := []string{"HOME=/h", "PATH=/bin:/usr/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s"}; !slices.Equal(got, want) {
+	}, "s", "/d")
+	if want := []string{"HOME=/h", "PATH=/bin:/usr/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s", placeMark + "=/d"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -286,7 +286,7 @@ func TestCheck(t *testing.T) {
 // it has not been told.
 func TestALyingBroker(t *testing.T) {
 	dir := t.TempDir()
-	j, err := openJournal(filepath.Join(dir, journalFile), func(entry) {})
+	j, err := testJournal(filepath.Join(dir, journalFile), func(entry) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,21 +345,29 @@ func TestAcceptIsReadWhenAnOrdersTurnComes(t *testing.T) {
 
 // A mode that does not ask ends an agent also within a turn, and so does what only another process can have told it.
 func TestWhatTheAgentSaysOfItsMode(t *testing.T) {
+	answer := func(id string) streamjson.Event { return streamjson.Event{Kind: streamjson.Answer, Request: id} }
 	for name, c := range map[string]struct {
-		event streamjson.Event
-		stops bool
+		events []streamjson.Event
+		stops  bool
 	}{
-		"a mode that asks":              {streamjson.Event{Kind: streamjson.Mode, Mode: "acceptEdits"}, false},
-		"one that does not":             {streamjson.Event{Kind: streamjson.Mode, Mode: "auto"}, true},
-		"one that does not, at a turn":  {streamjson.Event{Kind: streamjson.Init, Mode: "dontAsk"}, true},
-		"an answer to a cancel":         {streamjson.Event{Kind: streamjson.Answer, Request: "cancel-" + one}, false},
-		"to one that was written again": {streamjson.Event{Kind: streamjson.Answer, Request: "again-" + one}, false},
-		"to a cancel of nobody's":       {streamjson.Event{Kind: streamjson.Answer, Request: "cancel-" + two}, true},
-		"to anything else":              {streamjson.Event{Kind: streamjson.Answer, Request: "x"}, true},
+		"a mode that asks":              {[]streamjson.Event{{Kind: streamjson.Mode, Mode: "acceptEdits"}}, false},
+		"one that does not":             {[]streamjson.Event{{Kind: streamjson.Mode, Mode: "auto"}}, true},
+		"one that does not, at a turn":  {[]streamjson.Event{{Kind: streamjson.Init, Mode: "dontAsk"}}, true},
+		"none":                          {[]streamjson.Event{{Kind: streamjson.Init}}, true},
+		"an answer to a cancel":         {[]streamjson.Event{answer(cancels + two)}, false},
+		"to one that was written again": {[]streamjson.Event{answer(repeats + one)}, false},
+		"to both":                       {[]streamjson.Event{answer(repeats + one), answer(cancels + two)}, false},
+		"to a cancel, twice":            {[]streamjson.Event{answer(cancels + two), answer(cancels + two)}, true},
+		"to a cancel of nobody's":       {[]streamjson.Event{answer(cancels + one)}, true},
+		"to a prompt written again":     {[]streamjson.Event{answer(repeats + two)}, true},
+		"to anything else":              {[]streamjson.Event{answer("x")}, true},
 	} {
-		dir := t.TempDir()
-		s := &session{h: &Host{cfg: Config{Dir: dir, Logf: t.Logf}}, dir: dir, meta: meta{Session: two}, book: book{messages: []*message{{Order: Order{ID: one, Kind: hook.MessageCancel}, state: started}}}}
-		s.event(time.Now(), c.event)
+		s := working(t, "")
+		s.cancel(time.Now(), &message{Order: Order{ID: two, Kind: hook.MessageCancel}})
+		_ = s.note(entry{Control: repeats + one}) // as of the next host
+		for _, e := range c.events {
+			s.event(time.Now(), e)
+		}
 		if (s.stopping == "REFUSED") != c.stops || (s.forced == 3) != c.stops {
 			t.Errorf("%s: %q, %d", name, s.stopping, s.forced)
 		}
@@ -386,7 +394,7 @@ func TestWhoMakesRoomIsNotCounted(t *testing.T) {
 func TestAcknowledgedClaimIsOneEntry(t *testing.T) {
 	for ok, want := range map[bool]state{true: confirmed, false: dropped} {
 		dir := t.TempDir()
-		j, err := openJournal(filepath.Join(dir, journalFile), func(entry) {})
+		j, err := testJournal(filepath.Join(dir, journalFile), func(entry) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +412,7 @@ func TestAcknowledgedClaimIsOneEntry(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, again := 0, book{fresh: true}
-		j, err = openJournal(filepath.Join(dir, journalFile), func(e entry) { n++; again.apply(e) })
+		j, err = testJournal(filepath.Join(dir, journalFile), func(e entry) { n++; again.apply(e) })
 		if err != nil {
 			t.Fatal(err)
 		}

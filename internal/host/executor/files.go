@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
+
+	"assent/internal/host/process"
 )
 
 // errDamaged says that what a session's directory holds cannot be believed. Nothing more may happen to the session.
@@ -84,4 +87,39 @@ func readFile(path string, most int64) ([]byte, error) {
 		err = fmt.Errorf("%s is larger than is read: %w", path, errDamaged)
 	}
 	return text, err
+}
+
+// replaced says what of a session's files is not any more what the session works with. The agent can do that: it would
+// write where nobody reads, or not read what it is told.
+func (s *session) replaced() error {
+	if err := s.journal.intact(); err != nil {
+		return err
+	}
+	for _, f := range []*os.File{s.in, s.out} {
+		there, err := os.Lstat(f.Name())
+		ours, err2 := f.Stat()
+		switch {
+		case err != nil || err2 != nil || !os.SameFile(there, ours):
+			return fmt.Errorf("%s was removed or replaced by another program", f.Name())
+		case f == s.out && ours.Size() < s.lines.End():
+			return fmt.Errorf("%s was cut off by another program", f.Name())
+		}
+	}
+	return nil
+}
+
+// strange says why the process that the journal names is not the agent, whose output is read here and who reads what is
+// written here; empty where it is, or is gone. What an agent wrote into the journal itself is not believed that way.
+func (s *session) strange() string {
+	fds := "/proc/" + strconv.Itoa(s.process.PID) + "/fd/"
+	ours := marked(s.process.PID, []byte(mark+"="+s.meta.Session))
+	for fd, f := range map[string]*os.File{"0": s.in, "1": s.out} {
+		there, err := os.Stat(fds + fd)
+		mine, err2 := f.Stat()
+		ours = ours && err == nil && err2 == nil && os.SameFile(there, mine)
+	}
+	if ours || process.Look(s.process.PID, s.process.ID) != process.Runs {
+		return ""
+	}
+	return fmt.Sprintf("process %d is not the session's agent, or works with other files than the session's", s.process.PID)
 }

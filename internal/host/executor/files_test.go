@@ -36,6 +36,8 @@ func TestDamagedSessionStopsNoOther(t *testing.T) {
 		"meta.json is a pipe": func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, metaFile)), syscall.Mkfifo(filepath.Join(dir, metaFile), 0o600))
 		},
+		"meta.json is gone":   func(dir string) error { return os.Remove(filepath.Join(dir, metaFile)) },
+		"the journal is gone": func(dir string) error { return os.Remove(filepath.Join(dir, journalFile)) },
 		"the journal is a pipe": func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, journalFile)), syscall.Mkfifo(filepath.Join(dir, journalFile), 0o600))
 		},
@@ -63,7 +65,11 @@ func TestDamagedSessionStopsNoOther(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, id := range []string{one, two} {
-				if _, err := makeSession(h, meta{Session: id, Agent: "coder"}); err != nil {
+				s, err := makeSession(h, meta{Session: id, Agent: "coder"})
+				if err == nil {
+					err = errors.Join(s.note(entry{At: time.Now(), Order: &Order{ID: one, Session: id, Kind: hook.MessagePrompt}}), s.journal.close())
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -13,8 +13,9 @@
 // # Concurrency
 //
 // Run, in its caller's goroutine, does all the work; what is asked of git, of gh, and of the
-// agents' programs while nothing of them runs, is asked in goroutines that end before Run does. All methods may be called from any goroutine. One mutex guards the state. The look at a
-// project, which may take seconds, is without it.
+// agents' programs while nothing of them runs, is asked in goroutines that end before Run does. All methods may be called
+// from any goroutine. One mutex guards the state. The look at a project, and the reading of what agents write, is without
+// it: both may take seconds.
 package executor
 
 import (
@@ -119,6 +120,13 @@ func Open(cfg Config) (*Host, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, err
 	}
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err == nil {
+		cfg.Dir, err = filepath.EvalSymlinks(cfg.Dir) // one name, by which what was started is found again
+	}
+	if err != nil {
+		return nil, err
+	}
 	if err := optin.Others(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("%w; sessions of agents need a directory that is yours alone", err)
 	}
@@ -142,37 +150,65 @@ func Open(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// load opens the sessions, and attaches to those that run.
+// Bounds of what a host begins with, whoever made it.
+const (
+	maxDirs     = 1000      // sessions that are opened
+	maxNames    = 100_000   // in the directory
+	maxJournals = 512 << 20 // bytes of all journals
+)
+
+// load opens the sessions, and attaches to those that run. What works for others of this directory, without anybody
+// who watches its ceilings or could cancel it, ends.
 func (h *Host) load() error {
-	dirs, err := os.ReadDir(h.cfg.Dir)
-	if err != nil {
+	found, err := names(h.cfg.Dir, maxNames)
+	if errors.Is(err, errMany) { // what works is found all the same
+		h.cfg.Logf("%v", err)
+	} else if err != nil {
 		return err
 	}
 	now := time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, d := range dirs {
-		if !d.IsDir() || !isUUID(d.Name()) {
+	works := sessionsAt(h.cfg.Dir)
+	total := int64(0)
+	for _, id := range slices.Concat(works, found) { // those that work first
+		dir := filepath.Join(h.cfg.Dir, id)
+		fi, err := os.Lstat(dir)
+		if err != nil || !fi.IsDir() || !isUUID(id) || h.sessions[id] != nil {
 			continue
 		}
-		s, err := openSession(h, d.Name())
+		if fi, err := os.Lstat(filepath.Join(dir, journalFile)); err == nil {
+			total += fi.Size()
+		}
+		if len(h.sessions) >= maxDirs || total > maxJournals {
+			h.cfg.Logf("%s holds more sessions than a host can have, or larger ones; the rest is left alone. Move away those that nobody needs", h.cfg.Dir)
+			break
+		}
+		s, err := openSession(h, id)
 		if errors.Is(err, os.ErrNotExist) { // the host died while it was made: nothing was taken
-			err = os.RemoveAll(filepath.Join(h.cfg.Dir, d.Name()))
+			err = os.RemoveAll(dir)
 			if err == nil {
 				continue
 			}
 		}
 		if errors.Is(err, errDamaged) {
-			// The others go on. Nothing is done for this one: its directory is in the way of what would begin it again, and what
-			// runs for it, without anybody who watches its ceilings, ends.
+			// The others go on. Nothing is done for this one: its directory is in the way of what would begin it again.
 			h.cfg.Logf("%v", err)
-			sweep(began{}, d.Name())
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		h.sessions[d.Name()] = s
+		h.sessions[id] = s
+	}
+	for _, id := range works {
+		if s := h.sessions[id]; s != nil && (s.runs || s.starting) {
+			continue
+		}
+		h.cfg.Logf("session %s has no journal here that says so, and something works for it; that is ended", id)
+		if !sweep(began{}, id) {
+			h.cfg.Logf("session %s: not every process of it could be killed", id)
+		}
 	}
 	for _, s := range h.sessions {
 		s.attach(now)
@@ -387,6 +423,14 @@ func (h *Host) timeoutOf(agent string) time.Duration {
 	return time.Hour // the agent was taken out of the file
 }
 
+// unlocked does what may take long, such as reading a file, without the lock. Only the goroutine of Run, and Open, calls
+// it: no other one makes, starts or removes a session, or closes its files.
+func (h *Host) unlocked(f func()) {
+	h.mu.Unlock()
+	defer h.mu.Lock()
+	f()
+}
+
 func (h *Host) wakeUp() {
 	select {
 	case h.wake <- struct{}{}:
@@ -410,7 +454,7 @@ func isUUID(text string) bool {
 // session that has been idle for longest.
 func (h *Host) live(agent string) (all, same int, idle *session) {
 	for _, s := range h.sessions {
-		if !s.runs || s.stopping != "" && s.outstanding() == nil {
+		if !s.runs || s.stopping != "" && s.outstanding() == nil || s.broken != nil && s.in == nil {
 			continue
 		}
 		all++

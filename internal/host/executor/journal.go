@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -31,6 +32,9 @@ type entry struct {
 	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
 	By      string `json:"by,omitempty"`      // id of the message that cancelled it, of a turn that was
+	// Control is a control request that the process is about to be written, Answered one that it has answered.
+	Control  string `json:"control,omitempty"`
+	Answered string `json:"answered,omitempty"`
 	// Opening is the call of a command that may open a pull request, or of a server's tool (ByTool). PR is one that was
 	// opened.
 	Opening string       `json:"opening,omitempty"`
@@ -47,10 +51,11 @@ type entry struct {
 	// Exit is the end of the process.
 	Exit *exit `json:"exit,omitempty"`
 	// Offset is up to where its output was read when this happened, Cost what it had spent by its own
-	// estimate, Active how long turns of the session have run.
+	// estimate, Active how long turns of the session have worked, Waited how long the last one has waited for a person.
 	Offset int64         `json:"offset,omitempty"`
 	Cost   *float64      `json:"cost,omitempty"`
 	Active time.Duration `json:"active,omitempty"`
+	Waited time.Duration `json:"waited,omitempty"`
 }
 
 // began is a process. PID is 0 where it is about to be started.
@@ -69,16 +74,29 @@ type exit struct {
 
 // journal is the file of one session's entries.
 type journal struct {
+	path string
 	f    *os.File
 	size int64
 }
 
 var errFull = errors.New("the journal of the session is full; start another session")
 
-// openJournal reads what stands in the file at path, and makes it where there is none. What follows the
-// last whole line was never said to anybody, and goes.
+// makeJournal makes the empty file of a new session.
+func makeJournal(path string) error {
+	f, err := makeFile(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// openJournal reads what stands in the file at path. What follows the last whole line was never said to anybody, and
+// goes. A journal that is not there any more is damaged: what it said was done is not done again.
 func openJournal(path string, each func(entry)) (*journal, error) {
-	f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
+	f, err := openRegular(path, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is gone: %w", path, errDamaged)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +128,7 @@ func openJournal(path string, each func(entry)) (*journal, error) {
 		f.Close()
 		return nil, err
 	}
-	return &journal{f, int64(end)}, nil
+	return &journal{path, f, int64(end)}, nil
 }
 
 // maxEntry bounds one entry, in bytes: a prompt of 64 KiB in which each byte takes six.
@@ -125,6 +143,9 @@ func (j *journal) add(e entry) error {
 	if j.size+int64(len(line)) > maxJournal {
 		return errFull
 	}
+	if err := j.intact(); err != nil {
+		return err
+	}
 	if _, err := j.f.Write(append(line, '\n')); err != nil {
 		_ = j.f.Truncate(j.size) // half a line would hide the next one
 		_, _ = j.f.Seek(j.size, io.SeekStart)
@@ -136,6 +157,17 @@ func (j *journal) add(e entry) error {
 		return err
 	}
 	j.size += int64(len(line)) + 1
+	return nil
+}
+
+// intact says whether the file is still there, and as it was written here: the agent can do with it what it likes, and the
+// next host would believe it.
+func (j *journal) intact() error {
+	there, err := os.Lstat(j.path)
+	ours, err2 := j.f.Stat()
+	if err != nil || err2 != nil || !os.SameFile(there, ours) || ours.Size() != j.size {
+		return fmt.Errorf("%s was removed or written to by another program: %w", j.path, errDamaged)
+	}
 	return nil
 }
 

@@ -1,8 +1,9 @@
 package executor
 
 import (
+	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -10,28 +11,13 @@ import (
 	"time"
 
 	"assent/internal/hook"
-	"assent/internal/host/process"
 )
 
 // A process without work is ended after an hour, as a person would end it, and not before.
 func TestIdleProcessEnds(t *testing.T) {
-	if process.ID(os.Getpid()) == "" {
-		t.Skip("this system does not name processes")
-	}
-	cmd := exec.Command("sleep", "600")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	dir := t.TempDir()
-	out, err := os.Create(filepath.Join(dir, outFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
+	s, cmd := workingBy(t, "")
 	now := time.Now()
-	h := &Host{cfg: Config{Dir: dir, Home: dir, Logf: t.Logf}, said: map[string]time.Time{}}
-	s := &session{h: h, dir: dir, out: out, meta: meta{Session: two}, idleSince: now, book: book{runs: true, process: began{PID: cmd.Process.Pid, ID: process.ID(cmd.Process.Pid)}}}
+	s.end(now, s.find(one), hook.OutcomeCompleted, "", "", "")
 	if s.limits(now.Add(idleTime - time.Second)); s.stopping != "" {
 		t.Errorf("ended early: %s", s.stopWhy)
 	}
@@ -41,6 +27,40 @@ func TestIdleProcessEnds(t *testing.T) {
 	_ = cmd.Wait()
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+}
+
+// That an agent waits for a person says a file that the agent can write: it does not wait for ever, whichever host counts.
+func TestWaitingIsBounded(t *testing.T) {
+	s := working(t, "")
+	start, _, _ := strings.Cut(s.process.ID, ".")
+	path := filepath.Join(s.h.cfg.Home, ".claude", "sessions", "1.json")
+	text := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":%q,"kind":"sdk","status":"waiting"}`, s.process.PID, two, start)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	s.limits(now)
+	hours := 0
+	for ; s.stopping == "" && hours < 1000; hours++ {
+		now = now.Add(time.Hour)
+		s.limits(now)
+	}
+	if want := int((maxWaited + time.Hour).Hours()); s.stopping != "TIMEOUT" || hours < want || hours > want+1 {
+		t.Errorf("%q after %d hours", s.stopping, hours)
+	}
+	again := book{fresh: true}
+	j, err := openJournal(filepath.Join(s.dir, journalFile), again.apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.close()
+	if left := s.active + s.waited - again.active - again.waited; left > 2*time.Hour {
+		t.Errorf("the next host does not know of %v", left)
+	}
+	again.apply(entry{Order: &Order{ID: two, Kind: hook.MessagePrompt}})
+	if again.apply(entry{Message: two, State: started, Waited: again.waited}); again.waited != 0 {
+		t.Errorf("another turn has waited for %v", again.waited)
 	}
 }
 
@@ -66,7 +86,7 @@ func TestSessionWithoutItsPlace(t *testing.T) {
 func TestJournalIsMended(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, journalFile)
-	j, err := openJournal(path, func(entry) {})
+	j, err := testJournal(path, func(entry) {})
 	if err != nil {
 		t.Fatal(err)
 	}

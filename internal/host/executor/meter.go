@@ -24,29 +24,29 @@ type meter struct {
 }
 
 // called takes note of a line of the call with this id.
-func (s *session) called(id string) {
+func (s *session) called(now time.Time, id string) {
 	if id == "" || id == s.call {
 		return
 	}
 	s.call = id
 	s.unmetered++
-	s.ask()
+	s.ask(now)
 }
 
-// ask asks the process what it has spent, unless it was asked and has not said. One that does not read is
-// found out by what else it is written.
-func (s *session) ask() {
+// ask asks the process what it has spent, unless it was asked and has not said.
+func (s *session) ask(now time.Time) {
 	if s.asked > 0 || s.stopping != "" {
 		return
 	}
 	s.asks++
-	if s.write(streamjson.Usage(usage+strconv.Itoa(s.asks))) == nil {
+	if s.write(now, streamjson.Usage(usage+strconv.Itoa(s.asks))) {
 		s.asked = s.unmetered
 	}
 }
 
 // metered takes what the process says that it has spent, if e does. A client that cannot say so says at the end
-// of the turn.
+// of the turn. What nobody asked for, or was answered before, is not taken: another program wrote that, or an earlier host
+// asked, and this one asks again.
 func (s *session) metered(now time.Time, e streamjson.Event) bool {
 	id, ours := strings.CutPrefix(e.Request, usage)
 	if !ours || !e.Metered && !e.Failed {
@@ -55,13 +55,17 @@ func (s *session) metered(now time.Time, e streamjson.Event) bool {
 	if e.Failed {
 		return true
 	}
-	if id != usageBase {
+	switch {
+	case id == usageBase && s.fresh:
+	case s.asked > 0 && id == strconv.Itoa(s.asks):
 		s.unmetered -= min(s.unmetered, s.asked)
 		s.asked = 0
+	default:
+		return true
 	}
 	_ = s.note(entry{At: now, Cost: &e.CostUSD, Base: id == usageBase})
 	if s.unmetered > 0 {
-		s.ask()
+		s.ask(now)
 	}
 	return true
 }

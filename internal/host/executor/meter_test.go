@@ -52,7 +52,7 @@ func TestCostOfWhatWasKilled(t *testing.T) {
 // started is not.
 func TestWhatATurnTells(t *testing.T) {
 	dir := t.TempDir()
-	j, err := openJournal(dir+"/journal", func(entry) {})
+	j, err := testJournal(dir+"/journal", func(entry) {})
 	if err != nil {
 		t.Fatal(err)
 	}

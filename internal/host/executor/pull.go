@@ -16,22 +16,22 @@ const maxOpening = 16
 // opens notes which commands and tools of servers may open a pull request: the host may be another one when they are
 // done, because somebody is asked about them.
 func (s *session) opens(now time.Time, e streamjson.Event) {
+	left := maxOpening // each is written to the disk before the next line is read
 	for _, c := range e.Commands {
-		if pullrequest.Opens(c.Text) {
-			s.awaits(entry{At: now, Opening: c.ID})
+		if left > 0 && pullrequest.Opens(c.Text) && s.awaits(entry{At: now, Opening: c.ID}) {
+			left--
 		}
 	}
 	for _, c := range e.Tools {
-		if pullrequest.OpensTool(c.Text) {
-			s.awaits(entry{At: now, Opening: c.ID, ByTool: true})
+		if left > 0 && pullrequest.OpensTool(c.Text) && s.awaits(entry{At: now, Opening: c.ID, ByTool: true}) {
+			left--
 		}
 	}
 }
 
-func (s *session) awaits(e entry) {
-	if e.Opening != "" && len(e.Opening) <= maxVersion && s.awaited(e.Opening) == nil {
-		_ = s.note(e)
-	}
+// awaits notes one call, unless it was noted, and says whether it did.
+func (s *session) awaits(e entry) bool {
+	return e.Opening != "" && len(e.Opening) <= maxVersion && s.awaited(e.Opening) == nil && s.note(e) == nil
 }
 
 // opening is a call that may open a pull request.
@@ -50,7 +50,11 @@ func (b *book) awaited(id string) *opening {
 
 // opened notes the pull request that such a call opened.
 func (s *session) opened(now time.Time, results []streamjson.Command) {
+	left := maxOpening
 	for _, r := range results {
+		if left == 0 {
+			return
+		}
 		call := s.awaited(r.ID)
 		if call == nil {
 			continue
@@ -60,6 +64,7 @@ func (s *session) opened(now time.Time, results []streamjson.Command) {
 			find = pullrequest.FindTool
 		}
 		if pr, ok := find(r.Text); ok && s.note(entry{At: now, PR: &pr}) == nil {
+			left--
 			s.unsure = pr.URL
 		}
 	}

@@ -38,7 +38,7 @@ func findScopes(ctx context.Context, environ []string) string {
 	defer cancel()
 	words := append(inScope(path, "probe", time.Now()), "true")
 	probe := exec.CommandContext(ctx, words[0], words[1:]...)
-	probe.Env = agentEnv(environ, "probe")
+	probe.Env = OwnEnv(environ)
 	if probe.Run() != nil {
 		return ""
 	}

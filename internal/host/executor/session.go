@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"assent/internal/agent/claude/streamjson"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
 	"assent/internal/host/optin"
@@ -24,13 +26,22 @@ const (
 	maxErrors = 1 << 20   // bytes of err.txt
 	maxMeta   = 64 << 10  // bytes of meta.json
 	minFree   = 32 << 20  // bytes that have to be free where they stand
-	maxLines  = 2000      // that are read in one go
-	maxTries  = 3         // processes that one prompt is written to
+	// What is taken in of one session before others have their turn, and what was asked for meanwhile is done.
+	maxRead  = 8 << 20 // bytes
+	maxLines = 2000
+	readTime = 200 * time.Millisecond
+	// maxRounds bounds how often that is done before the host begins.
+	maxRounds = 64
+	maxTries  = 3 // processes that one prompt is written to
 
 	receiptTime = 2 * time.Minute // until a prompt without a receipt is lost
 	idleTime    = time.Hour       // until a process without work is ended; going on takes a second or two
 	graceTime   = 10 * time.Second
 	lookEvery   = 2 * time.Second // at what changes seldom
+	timeEvery   = 10 * time.Minute
+	// maxWaited is how much of one turn counts as waiting for a person and not as work. That it waits says a file of the
+	// client's, which the agent can write.
+	maxWaited = 72 * time.Hour
 )
 
 // session is one session's directory, and the process that works for it, if one does. Guarded by Host.mu.
@@ -41,6 +52,7 @@ type session struct {
 	book
 	journal *journal
 	in, out *os.File // nil where there is no process
+	lines   *streamjson.Lines
 
 	unseen    bool  // its process has not said yet that it began with what was looked at
 	broken    error // the journal cannot be written: nothing may happen any more
@@ -49,12 +61,14 @@ type session struct {
 	lookedAt  time.Time // for what changes seldom
 	// straysUntil is until when strays are looked for, after a turn was cancelled and before the next one.
 	straysUntil time.Time
-	tickedAt    time.Time // of active
-	stopping    string    // why the process is being ended, by a code of api.AgentError; empty: it is not
+	tickedAt    time.Time     // of active and waited
+	timed       time.Duration // active and waited, as the journal has them
+	stopping    string        // why the process is being ended, by a code of api.AgentError; empty: it is not
 	stopWhy     string
 	stopAt      time.Time
 	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
 	other       string // who else writes to the session, for people
+	reaped      bool   // its process ended in its own way, see reap
 	waiting     bool   // the client says that it waits for a person
 	trouble     string // why the model was not asked, as the agent's program said last
 	output      string // what it said in the turn that runs
@@ -72,16 +86,31 @@ func (s *session) note(e entry) error {
 	if e.Process != nil && e.Process.PID == 0 {
 		e.Offset = 0
 	}
-	e.Active, e.Unmetered = s.active, s.unmetered
+	e.Active, e.Waited, e.Unmetered = s.active, s.waited, s.unmetered
 	if err := s.journal.add(e); err != nil {
 		s.broken = fmt.Errorf("the journal of session %s: %w", s.meta.Session, err)
 		s.h.cfg.Logf("%v; the agent is stopped", s.broken)
-		s.signal(syscall.SIGTERM)
+		s.unwritten(err)
 		return s.broken
 	}
 	s.book.apply(e)
+	s.timed = s.active + s.waited
 	s.h.changed()
 	return nil
+}
+
+// unwritten ends what works for a session whose journal cannot be written, because of err.
+func (s *session) unwritten(err error) {
+	hard := 2
+	if errors.Is(err, errDamaged) { // for good, so that the broker hears it in another way
+		hard = 3
+		if m := s.outstanding(); m != nil && !m.Own {
+			s.h.extraLocked(api.HostFrame{Type: api.HostLost, ID: frameID(m.ID, "lost"), Message: m.ID, Why: clip(err.Error(), maxWhy)})
+		}
+	}
+	if s.runs && s.forced < hard {
+		s.stop(time.Now(), "EXIT", s.broken.Error(), hard)
+	}
 }
 
 // mend finds out whether the journal can be written again: the disk was full, and is not any more. What the process
@@ -90,7 +119,7 @@ func (s *session) mend(now time.Time) {
 	if now.Sub(s.lookedAt) < lookEvery {
 		return
 	}
-	if s.lookedAt = now; s.journal.add(entry{At: now}) != nil {
+	if s.lookedAt = now; s.journal.add(entry{At: now, Active: s.active, Waited: s.waited, Unmetered: s.unmetered}) != nil {
 		return
 	}
 	why := s.broken.Error()
@@ -119,6 +148,9 @@ func makeSession(h *Host, m meta) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := makeJournal(filepath.Join(dir, journalFile)); err != nil { // first: what has a meta.json has a journal
+		return nil, err
+	}
 	if err := putFile(filepath.Join(dir, metaFile), append(text, '\n')); err != nil {
 		return nil, err
 	}
@@ -132,6 +164,11 @@ func makeSession(h *Host, m meta) (*session, error) {
 func openSession(h *Host, id string) (*session, error) {
 	s := &session{h: h, dir: filepath.Join(h.cfg.Dir, id), book: book{fresh: true}}
 	text, err := readFile(filepath.Join(s.dir, metaFile), maxMeta)
+	if errors.Is(err, fs.ErrNotExist) {
+		if fi, statErr := os.Lstat(filepath.Join(s.dir, journalFile)); statErr == nil && fi.Size() > 0 { // it had one
+			err = fmt.Errorf("%s is gone: %w", filepath.Join(s.dir, metaFile), errDamaged)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,18 +203,28 @@ func (s *session) attach(now time.Time) {
 		s.exited(now, false)
 		return
 	}
+	if why := s.strange(); why != "" {
+		s.h.cfg.Logf("session %s of %s: %s; what works for it is ended", s.meta.Session, s.meta.Agent, why)
+		s.process = began{PID: s.process.PID} // it is not known to be ours
+		s.stopping, s.stopWhy = "REFUSED", why
+		s.exited(now, false)
+		return
+	}
+	for range maxRounds { // what it wrote meanwhile counts before it is told anything
+		if !s.read(now) {
+			break
+		}
+	}
 	s.poll(now)
 	// The prompt may be in the pipe, or was never written. The client runs no second one of the same id.
 	if m := s.outstanding(); s.runs && m != nil && m.state == written {
-		if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
-			s.stop(now, "EXIT", "the agent does not read what it is told", 3)
-		}
+		s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
 	}
-	if m := s.turn(); m != nil && m.cancels > 0 { // the word may not have been written
-		_ = s.write(streamjson.Interrupt(repeats + m.ID))
+	if m := s.turn(); m != nil && m.cancels > 0 && s.note(entry{At: now, Control: repeats + m.ID}) == nil { // the word may not have been written
+		s.write(now, streamjson.Interrupt(repeats+m.ID))
 	}
 	if s.runs && s.unmetered > 0 {
-		s.ask()
+		s.ask(now)
 	}
 }
 
@@ -189,14 +236,17 @@ func (s *session) poll(now time.Time) {
 	if !s.runs || s.broken != nil && s.in == nil {
 		return
 	}
-	gone, saved := process.Look(s.process.PID, s.process.ID) != process.Runs, false
+	gone, saved := process.Look(s.process.PID, s.process.ID) != process.Runs, s.reaped
 	if gone && s.h.children[s.process.PID] {
 		// Its first thread can be gone before the others: only then is it over, and says how it ended.
 		if gone, saved = reap(s.process.PID); gone {
 			delete(s.h.children, s.process.PID)
+			s.reaped = saved
 		}
 	}
-	s.read(now)
+	if s.read(now) && gone {
+		return // there is more: it is over once all of that is known
+	}
 	if gone {
 		s.exited(now, saved)
 		return
@@ -204,33 +254,55 @@ func (s *session) poll(now time.Time) {
 	s.limits(now)
 }
 
-// read follows the output from where it was left.
-func (s *session) read(now time.Time) {
+// read follows the output from where it was left; more says that it was left before its end.
+func (s *session) read(now time.Time) (more bool) {
+	began, bytesRead := time.Now(), 0
 	for range maxLines {
-		line, next, skipped, err := streamjson.Next(s.out, s.offset)
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				s.h.cfg.Logf("session %s: read what the agent wrote: %v", s.meta.Session, err)
+		line, ok := s.lines.Next()
+		s.offset = max(s.offset, s.lines.At())
+		switch {
+		case ok:
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
 			}
-			return
-		}
-		s.offset = next
-		if skipped || len(bytes.TrimSpace(line)) == 0 {
+			if e, err := streamjson.Parse(line); err == nil { // else nothing is believed of it
+				s.event(now, e)
+			}
+			if time.Since(began) > readTime {
+				return true
+			}
 			continue
+		case s.lines.End() > maxOutput: // limits ends the agent; what it writes behind that nobody reads
+			return false
+		case bytesRead >= maxRead || time.Since(began) > readTime:
+			return true
 		}
-		e, err := streamjson.Parse(line)
-		if err != nil {
-			continue // nothing is believed of it
+		var n int
+		var err error
+		s.h.unlocked(func() { n, err = s.lines.Fill(s.out) })
+		if err != nil && !errors.Is(err, io.EOF) {
+			s.h.cfg.Logf("session %s: read what the agent wrote: %v", s.meta.Session, err)
+			return false
 		}
-		s.event(now, e)
+		if bytesRead += n; n == 0 {
+			return false
+		}
 	}
+	return true
 }
 
 // limits ends what takes too long, writes too much, or works beside somebody else.
 func (s *session) limits(now time.Time) {
 	m := s.turn()
-	if m != nil && !s.waiting {
-		s.active += now.Sub(s.tickedAt)
+	if m != nil {
+		if passed := now.Sub(s.tickedAt); s.waiting && s.waited < maxWaited {
+			s.waited += passed
+		} else {
+			s.active += passed
+		}
+		if s.active+s.waited-s.timed > timeEvery { // so that no end of the host makes it much less
+			_ = s.note(entry{At: now})
+		}
 	}
 	s.tickedAt = now
 	if s.stopping != "" {
@@ -249,6 +321,12 @@ func (s *session) limits(now time.Time) {
 		return
 	}
 	s.lookedAt = now
+	if err := s.replaced(); err != nil {
+		why := err.Error() + "; the agent was stopped"
+		s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, why)
+		s.stop(now, "REFUSED", why, 3)
+		return
+	}
 	if !s.straysUntil.IsZero() && m == nil {
 		s.strays(now)
 	}
@@ -313,7 +391,7 @@ func (s *session) signal(sig syscall.Signal) {
 // exited closes the books on a process that is gone.
 func (s *session) exited(now time.Time, saved bool) {
 	m, code, why := s.outstanding(), s.stopping, s.stopWhy
-	if s.broken == nil && !sweep(s.process, s.meta.Session) {
+	if (s.broken == nil || s.in != nil) && !sweep(s.process, s.meta.Session) { // once
 		s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
 	}
 	s.h.cfg.Logf("session %s of %s: process %d is gone", s.meta.Session, s.meta.Agent, s.process.PID)
@@ -321,7 +399,7 @@ func (s *session) exited(now time.Time, saved bool) {
 	if s.note(entry{At: now, Exit: &exit{Saved: saved}}) != nil {
 		return
 	}
-	s.stopping, s.stopWhy, s.forced = "", "", 0
+	s.stopping, s.stopWhy, s.forced, s.reaped = "", "", 0, false
 	s.settle(now, m, code, why)
 }
 

@@ -107,13 +107,16 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 	if err := s.openFiles(); err != nil {
 		return err
 	}
-	known := len(transcripts(s.h.cfg.Home, "", s.meta.Session)) > 0
-	words := append([]string{agent.CLI}, s.args(agent, known, budget, settings != nil)...)
+	begun, err := transcripts(s.h.cfg.Home, "", s.meta.Session)
+	if err != nil {
+		return errors.Join(err, s.note(entry{At: now, Exit: &exit{}}))
+	}
+	words := append([]string{agent.CLI}, s.args(agent, len(begun) > 0, budget, settings != nil)...)
 	if s.h.scopes != "" {
 		words = append(inScope(s.h.scopes, s.meta.Session, now), words...)
 	}
 	p, err := os.StartProcess(words[0], words, &os.ProcAttr{
-		Dir: agent.Project, Env: agentEnv(s.h.cfg.Environ, s.meta.Session), Files: []*os.File{in, out, complaints},
+		Dir: agent.Project, Env: agentEnv(s.h.cfg.Environ, s.meta.Session, s.h.cfg.Dir), Files: []*os.File{in, out, complaints},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
@@ -127,7 +130,7 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 		return err
 	}
 	s.idleSince, s.meter, s.unseen = now, meter{}, true
-	_ = s.write(streamjson.Usage(usage + usageBase)) // before all else, so that it is answered before all else
+	s.write(now, streamjson.Usage(usage+usageBase)) // before all else, so that it is answered before all else
 	s.h.cfg.Logf("session %s of %s: process %d started", s.meta.Session, s.meta.Agent, pid)
 	return nil
 }
@@ -154,7 +157,7 @@ func (s *session) openFiles() error {
 		in.Close()
 		return err
 	}
-	s.in, s.out = in, out
+	s.in, s.out, s.lines = in, out, streamjson.NewLines(s.offset)
 	return nil
 }
 
@@ -162,20 +165,57 @@ func (s *session) closeFiles() {
 	if s.in != nil {
 		s.in.Close()
 		s.out.Close()
-		s.in, s.out = nil, nil
+		s.in, s.out, s.lines = nil, nil, nil
 	}
 }
 
-// writeTime bounds the wait for an agent that does not read.
-const writeTime = 5 * time.Second
+const (
+	// writeTime bounds the wait for an agent that does not read a prompt.
+	writeTime = 5 * time.Second
+	// atOnce is up to how many bytes a pipe takes as a whole or not at all (PIPE_BUF).
+	atOnce = 4096
+)
 
-// write hands the agent one line. After an error it may have a part of it, and must not go on.
-func (s *session) write(line []byte) error {
-	if err := s.in.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+// write hands the agent one line, and says whether it did. An agent that does not read is stopped, whatever the line is: it
+// may have a part of it, and each line that follows would be waited for as long. What is short is not waited for at all.
+func (s *session) write(now time.Time, line []byte) bool {
+	if s.in == nil || s.forced == 3 {
+		return false
+	}
+	in := s.in
+	var err error
+	s.h.unlocked(func() {
+		if len(line) <= atOnce {
+			err = writeOnce(in, line)
+		} else if err = in.SetWriteDeadline(time.Now().Add(writeTime)); err == nil {
+			_, err = in.Write(line)
+			err = errors.Join(err, in.SetWriteDeadline(time.Time{}))
+		}
+	})
+	if err == nil {
+		return true
+	}
+	code, why := s.stopping, s.stopWhy
+	if code == "" {
+		code, why = "EXIT", "the agent does not read what it is told"
+	}
+	s.h.cfg.Logf("session %s of %s: write to the agent: %v; it is stopped", s.meta.Session, s.meta.Agent, err)
+	s.stop(now, code, why, 3)
+	return false
+}
+
+// writeOnce writes what a pipe takes as a whole, if there is room for it now.
+func writeOnce(pipe *os.File, line []byte) error {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
 		return err
 	}
-	_, err := s.in.Write(line)
-	return err
+	var writeErr error
+	err = conn.Write(func(fd uintptr) bool {
+		_, writeErr = syscall.Write(int(fd), line)
+		return true
+	})
+	return errors.Join(err, writeErr)
 }
 
 // complaint is the end of what the agent's program wrote as its errors, on one line.

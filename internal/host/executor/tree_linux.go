@@ -3,9 +3,11 @@ package executor
 import (
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,8 +15,9 @@ import (
 )
 
 const (
-	maxEnviron = 4 << 20 // bytes of a process's environment that are looked at
-	sweeps     = 50      // rounds of a sweep
+	maxEnviron = 4 << 20         // bytes of a process's environment that are looked at
+	sweeps     = 50              // rounds of a sweep
+	sweepTime  = 5 * time.Second // after which no other round begins
 	sweepPause = 20 * time.Millisecond
 )
 
@@ -46,7 +49,8 @@ func sweepStrays(root began, session string) bool {
 
 // killAll kills what find finds until that is nothing.
 func killAll(root began, find func() []int) bool {
-	for range sweeps {
+	start := time.Now()
+	for i := 0; i < sweeps && (i == 0 || time.Since(start) < sweepTime); i++ {
 		found := find()
 		if len(found) == 0 {
 			return true
@@ -96,19 +100,32 @@ func tree(root began, session string) (below, elsewhere []int) {
 	if process.Look(root.PID, root.ID) == process.Runs {
 		below = descend([]int{root.PID}, parents)
 	}
+	known := map[int]bool{}
+	for _, pid := range below {
+		known[pid] = true
+	}
 	for _, pid := range descend(carry, parents) {
-		if !slices.Contains(below, pid) {
+		if !known[pid] {
 			elsewhere = append(elsewhere, pid)
 		}
 	}
 	return below, elsewhere
 }
 
-// descend adds to some processes all below them.
+// descend adds to some processes all below them. There may be as many as the machine can have.
 func descend(found []int, parents map[int]int) []int {
+	children := map[int][]int{}
+	for pid, parent := range parents {
+		children[parent] = append(children[parent], pid)
+	}
+	seen := map[int]bool{}
+	for _, pid := range found {
+		seen[pid] = true
+	}
 	for i := 0; i < len(found); i++ {
-		for pid, parent := range parents {
-			if parent == found[i] && !slices.Contains(found, pid) {
+		for _, pid := range children[found[i]] {
+			if !seen[pid] {
+				seen[pid] = true
 				found = append(found, pid)
 			}
 		}
@@ -118,19 +135,58 @@ func descend(found []int, parents map[int]int) []int {
 
 // marked says whether a process of this user has the mark in the environment that it was started with.
 func marked(pid int, want []byte) bool {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	env, err := io.ReadAll(io.LimitReader(f, maxEnviron))
-	if err != nil {
-		return false
-	}
-	for _, kv := range bytes.Split(env, []byte{0}) {
+	for kv := range bytes.SplitSeq(environ(pid), []byte{0}) {
 		if bytes.Equal(kv, want) {
 			return true
 		}
 	}
 	return false
+}
+
+// environ is the environment that a process of this user was started with, each variable with a zero byte behind it.
+func environ(pid int) []byte {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	env, err := io.ReadAll(io.LimitReader(f, maxEnviron))
+	if err != nil {
+		return nil
+	}
+	return env
+}
+
+// sessionsAt are the sessions for which something works that a host with this directory started.
+func sessionsAt(dir string) []string {
+	found := map[string]bool{}
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		session, here := "", false
+		for kv := range bytes.SplitSeq(environ(pid), []byte{0}) {
+			key, value, _ := strings.Cut(string(kv), "=")
+			switch key {
+			case mark:
+				session = value
+			case placeMark:
+				here = value == dir
+			}
+		}
+		if here && isUUID(session) {
+			found[session] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }

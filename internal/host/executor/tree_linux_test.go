@@ -46,3 +46,24 @@ func TestSweep(t *testing.T) {
 		t.Error("a process of nobody's session was killed")
 	}
 }
+
+// A flood of forks is found in time: of a chain of processes below a wide family, each is looked at once.
+func TestDescendOfAFlood(t *testing.T) {
+	const many = 200_000
+	parents := map[int]int{1: 0}
+	for pid := 2; pid <= many; pid++ {
+		parents[pid] = pid - 1
+		if pid%2 == 0 {
+			parents[pid] = 1
+		}
+	}
+	for pid := 3; pid <= many; pid += 2 {
+		parents[pid] = max(1, pid-2)
+	}
+	if got := len(descend([]int{1}, parents)); got != many {
+		t.Errorf("%d of %d", got, many)
+	}
+	if got := len(descend([]int{3, 1, 3}, map[int]int{1: 3, 3: 1})); got != 3 {
+		t.Errorf("%d of a circle", got)
+	}
+}

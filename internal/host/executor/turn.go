@@ -53,7 +53,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 		if !e.Within {
 			s.trouble = e.Trouble
 		}
-		s.called(e.Call)
+		s.called(now, e.Call)
 		s.opens(now, e)
 		if e.Text != "" && !e.Within && s.turn() != nil {
 			if s.output != "" {
@@ -123,12 +123,11 @@ const (
 )
 
 // answer makes sure that nobody but this host controls the agent: what else can write to its pipe could have it allow
-// itself what it likes.
+// itself what it likes. A request that was written is answered once: who uses its id again is somebody else.
 func (s *session) answer(now time.Time, request string) {
-	for _, ours := range []string{cancels, repeats} {
-		if id, ok := strings.CutPrefix(request, ours); ok && s.find(id) != nil {
-			return
-		}
+	if slices.Contains(s.controls, request) {
+		_ = s.note(entry{At: now, Answered: request})
+		return
 	}
 	if s.forced == 3 {
 		return
@@ -153,7 +152,9 @@ func (s *session) result(now time.Time, e streamjson.Event) {
 	s.meter, s.unmetered = meter{}, 0
 	m := s.turn()
 	if m == nil { // a turn that nobody here began, or that was over when it was read again
-		_ = s.note(entry{At: now, Cost: &e.CostUSD})
+		if s.fresh || e.CostUSD > s.last {
+			_ = s.note(entry{At: now, Cost: &e.CostUSD})
+		}
 		return
 	}
 	over := entry{Cost: &e.CostUSD, Outcome: hook.OutcomeFailed, Why: clip("the agent said: "+e.Outcome, maxWhy)}

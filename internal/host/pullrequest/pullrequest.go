@@ -20,10 +20,12 @@ import (
 
 // Bounds of what is looked at.
 const (
-	maxURL  = 500       // bytes
-	maxSaid = 64 << 10  // bytes of what gh prints
-	maxHead = 256 << 10 // bytes of an output, at its end
-	askTime = 10 * time.Second
+	maxURL = 500 // bytes
+	// maxCommand bounds what is looked at of a command, in bytes.
+	maxCommand = 64 << 10
+	maxSaid    = 64 << 10  // bytes of what gh prints
+	maxHead    = 256 << 10 // bytes of an output, at its end
+	askTime    = 10 * time.Second
 )
 
 // opens is a command that opens a pull request: gh pr create, glab mr create, with flags in between.
@@ -31,6 +33,7 @@ var opens = regexp.MustCompile(strings.ReplaceAll(`(?:^|[\s;&|(/])(?:gh FLAGSpr|
 
 // Opens reports whether a command of a shell may open a pull request.
 func Opens(command string) bool {
+	command = command[:min(len(command), maxCommand)]
 	return opens.MatchString(blanks.ReplaceAllString(command, " "))
 }
 

@@ -98,22 +98,25 @@ func (m *mark) file(name, content string) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Getuid() {
 		return fmt.Errorf("%s is no file of this user's", name)
 	}
-	return m.lines(f, max(info.Size()-maxRead, 0), content)
+	return m.lines(io.NewSectionReader(f, max(info.Size()-maxRead, 0), maxRead), content) // however fast it grows
 }
 
-// lines takes in what follows at offset. A line that begins before it, or is longer than any of this text, says
-// nothing.
-func (m *mark) lines(f io.ReaderAt, offset int64, content string) error {
+// lines takes in a text. A line that begins before it, or is longer than any of this text, says nothing.
+func (m *mark) lines(r io.ReaderAt, content string) error {
+	lines := streamjson.NewLines(0)
 	for {
-		line, next, skipped, err := streamjson.Next(f, offset)
-		if errors.Is(err, io.EOF) {
-			return nil
+		line, ok := lines.Next()
+		if !ok {
+			n, err := lines.Fill(r)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+			if n == 0 {
+				return nil
+			}
+			continue
 		}
-		if err != nil {
-			return err
-		}
-		offset = next
-		if skipped || !bytes.Contains(line, []byte(claude.InboxTag)) { // most lines are not worth taking apart
+		if !bytes.Contains(line, []byte(claude.InboxTag)) { // most lines are not worth taking apart
 			continue
 		}
 		switch h := claude.HandedBy(line, content); {

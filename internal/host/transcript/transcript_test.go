@@ -109,7 +109,7 @@ func FuzzLook(f *testing.F) {
 	f.Add([]byte(fmt.Sprintf(`{"type":"attachment","attachment":{"type":"queued_command","prompt":[{"type":"text","text":%s}]}}`, mustJSON(text))))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m mark
-		if err := m.lines(bytes.NewReader(b), 0, text); err != nil {
+		if err := m.lines(bytes.NewReader(b), text); err != nil {
 			t.Fatal(err)
 		}
 		if m.taken && !m.inQueue {

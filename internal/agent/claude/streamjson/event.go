@@ -64,10 +64,13 @@ type Event struct {
 	CostUSD float64 // of this process so far, by the client's own estimate
 	Metered bool    // an Answer says what was spent
 
-	Commands []Command // for a shell, that are called
-	Tools    []Command // of servers, that are called; Text is the tool's name
-	Results  []Command // what tools that did not fail answered, as their Text
+	Commands []Command // for a shell, that are called; the first MaxCalls
+	Tools    []Command // of servers, that are called; Text is the tool's name; the first MaxCalls
+	Results  []Command // what tools that did not fail answered, as their Text; the first MaxCalls
 }
+
+// MaxCalls bounds the calls of one line that are told, of each kind. The client makes a few at once.
+const MaxCalls = 100
 
 // Command is the call of a tool, and what goes with it.
 type Command struct {
@@ -150,6 +153,7 @@ func (e *Event) says(message []byte) error {
 	if err != nil {
 		return fmt.Errorf("a line of the agent: content: %w", err)
 	}
+	var all strings.Builder
 	for _, b := range blocks {
 		block, err := read(b)
 		if err != nil {
@@ -157,18 +161,21 @@ func (e *Event) says(message []byte) error {
 		}
 		switch block.text("type") {
 		case "text":
-			if e.Text != "" {
-				e.Text += "\n"
+			if all.Len() > 0 {
+				all.WriteByte('\n')
 			}
-			e.Text += block.text("text")
+			all.WriteString(block.text("text"))
 		case "tool_use":
 			if e.Tool == "" {
 				e.Tool = block.text("name")
 			}
 			if name := block.text("name"); name != tools.Bash {
-				if strings.HasPrefix(name, "mcp__") {
+				if strings.HasPrefix(name, "mcp__") && len(e.Tools) < MaxCalls {
 					e.Tools = append(e.Tools, Command{block.text("id"), name})
 				}
+				continue
+			}
+			if len(e.Commands) == MaxCalls {
 				continue
 			}
 			if input, err := read(block["input"]); err == nil { // else the call fails
@@ -176,6 +183,7 @@ func (e *Event) says(message []byte) error {
 			}
 		}
 	}
+	e.Text = all.String()
 	return nil
 }
 
@@ -194,7 +202,7 @@ func (e *Event) did(message []byte) error {
 		if err != nil {
 			return err
 		}
-		if block.text("type") != "tool_result" || block.flag("is_error") {
+		if block.text("type") != "tool_result" || block.flag("is_error") || len(e.Results) == MaxCalls {
 			continue
 		}
 		r := Command{block.text("tool_use_id"), block.text("content")}
@@ -209,21 +217,23 @@ func (e *Event) did(message []byte) error {
 }
 
 // texts joins the texts of a list of blocks.
-func texts(list []byte) (all string, err error) {
+func texts(list []byte) (string, error) {
 	blocks, err := strictjson.Array(list)
 	if err != nil {
 		return "", fmt.Errorf("a line of the agent: content: %w", err)
 	}
+	var all strings.Builder
 	for _, b := range blocks {
 		block, err := read(b)
 		if err != nil {
 			return "", err
 		}
 		if text := block.text("text"); text != "" {
-			all += text + "\n"
+			all.WriteString(text)
+			all.WriteByte('\n')
 		}
 	}
-	return all, nil
+	return all.String(), nil
 }
 
 // object are the members of a JSON object by their exact keys.

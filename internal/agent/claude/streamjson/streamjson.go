@@ -3,15 +3,7 @@
 // from and go to is handed in.
 package streamjson
 
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
-)
-
-// MaxLine is the longest line that is read, in bytes. A longer one is stepped over.
-const MaxLine = 16 << 20
+import "encoding/json"
 
 // Prompt is the line that gives a session a prompt, with its line feed. uuid tells prompts apart: the
 // client runs no second one of the same uuid, also not after a resume.
@@ -57,32 +49,4 @@ func Interrupt(requestID string) []byte {
 func line(v any) []byte {
 	b, _ := json.Marshal(v) // of strings and truth values only
 	return append(b, '\n')
-}
-
-// Next returns the line that begins at offset, and where the next one begins. It is io.EOF where no whole
-// line stands there yet: the agent may be about to write the rest. skipped says that the line was longer than
-// MaxLine.
-func Next(r io.ReaderAt, offset int64) (text []byte, next int64, skipped bool, err error) {
-	buf := make([]byte, 64<<10)
-	for at := offset; ; {
-		n, err := r.ReadAt(buf, at)
-		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
-			if skipped = skipped || len(text)+i > MaxLine; skipped {
-				return nil, at + int64(i) + 1, true, nil
-			}
-			return append(text, buf[:i]...), at + int64(i) + 1, false, nil
-		}
-		at += int64(n)
-		if skipped = skipped || len(text)+n > MaxLine; skipped {
-			text = nil
-		} else {
-			text = append(text, buf[:n]...)
-		}
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.EOF
-			}
-			return nil, offset, false, err
-		}
-	}
 }

@@ -1,10 +1,7 @@
 package streamjson
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -126,57 +123,6 @@ func TestPrompt(t *testing.T) {
 			t.Errorf("%q", l)
 		}
 	}
-}
-
-// A line that is not there as a whole is left for later, and one that is too long is stepped over.
-func TestNext(t *testing.T) {
-	long := strings.Repeat("x", MaxLine+1)
-	r := strings.NewReader("one\n\n" + long + "\ntwo\nto")
-	at := int64(0)
-	var got []string
-	for {
-		text, next, skipped, err := Next(r, at)
-		if err != nil {
-			if !errors.Is(err, io.EOF) || next != at {
-				t.Errorf("%d, %v", next, err)
-			}
-			break
-		}
-		if skipped {
-			text = []byte("skipped")
-		}
-		got, at = append(got, string(text)), next
-	}
-	if want := []string{"one", "", "skipped", "two"}; !reflect.DeepEqual(got, want) || at != r.Size()-2 {
-		t.Errorf("%.200q, %d", got, at)
-	}
-}
-
-// Whatever an agent's output holds, following it comes to its end, each byte counts once, and a line is one.
-func FuzzNext(f *testing.F) {
-	f.Add([]byte("one\n\ntwo\nhalf"))
-	f.Add(append(recorded(f, "out-assistant")[0], '\n'))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var all []byte
-		at := int64(0)
-		for {
-			line, next, skipped, err := Next(bytes.NewReader(text), at)
-			if err != nil {
-				if !errors.Is(err, io.EOF) || next != at || bytes.IndexByte(text[at:], '\n') >= 0 {
-					t.Fatalf("at %d of %d: %d, %v", at, len(text), next, err)
-				}
-				break
-			}
-			if skipped || next <= at || bytes.IndexByte(line, '\n') >= 0 {
-				t.Fatalf("at %d: %q, %d, %v", at, line, next, skipped)
-			}
-			all, at = append(append(all, line...), '\n'), next
-			_, _ = Parse(line)
-		}
-		if !bytes.Equal(all, text[:at]) {
-			t.Errorf("%q of %q", all, text)
-		}
-	})
 }
 
 func FuzzParse(f *testing.F) {
