@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,8 @@ func (a *app) auditProveCmd() *cobra.Command {
 		Use:   "prove NUMBER|ID",
 		Short: "Write the proof of one request",
 		Long: `Write what was recorded of one request, with the proof that a signed checkpoint has it, as lines of JSON. Whoever
-has the broker's public key verifies it with assent audit verify, and needs no broker.`,
+has the broker's public key verifies it with assent audit verify, and needs no broker. Entries without a proof are named
+in it: those of before the tree began, and those that have no checkpoint yet. With an error nothing is written.`,
 		Example: "  assent audit prove 417 > proof.jsonl\n  assent audit verify proof.jsonl --key broker.pub",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,7 +92,12 @@ has the broker's public key verifies it with assent audit verify, and needs no b
 			if err != nil {
 				return err
 			}
-			return a.copyLines(cmd.Context(), b, "/v1/requests/"+url.PathEscape(id)+"/proof", a.out)
+			var proof bytes.Buffer // it is that of one request; half of it would be taken for a proof
+			if err := a.copyLines(cmd.Context(), b, "/v1/requests/"+url.PathEscape(id)+"/proof", &proof); err != nil {
+				return err
+			}
+			_, err = a.out.Write(proof.Bytes())
+			return err
 		},
 	}
 }
@@ -240,7 +247,14 @@ func (a *app) printVerified(rep *audit.Report) {
 	if rep.Checkpoints > 0 {
 		fmt.Fprintf(a.out, "Checkpoints: %d; the newest of %s has %d leaves, root %s\n", rep.Checkpoints, rep.Time.Local().Format(time.DateTime), rep.Size, rep.Root)
 	}
-	if rep.OK() {
+	for _, u := range rep.Unproved {
+		a.tell(fmt.Sprintf("Not proved: entry %d of the record: %s", u.Seq, unprovedWords(u)))
+	}
+	switch {
+	case rep.OK() && len(rep.Unproved) > 0:
+		fmt.Fprintln(a.out, "Verified: of the entries that are proved, nothing was changed or put in.")
+		return
+	case rep.OK():
 		fmt.Fprintln(a.out, "Verified: nothing was changed, left out or put in.")
 		return
 	}

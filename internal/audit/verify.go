@@ -46,8 +46,16 @@ type Report struct {
 	Aged        int64     `json:"aged"`        // and those that were too old for the record
 	Gone        int64     `json:"gone"`        // and those that were gone before the tree came to them
 	Checkpoints int64     `json:"checkpoints"`
-	Findings    []Finding `json:"findings"`
-	More        int64     `json:"more,omitempty"` // findings beyond those that are named
+	// Unproved are entries that a proof names without proving them. A proof need not name all.
+	Unproved []Unproved `json:"unproved,omitempty"`
+	Findings []Finding  `json:"findings"`
+	More     int64      `json:"more,omitempty"` // findings beyond those that are named
+}
+
+// Unproved is an entry of the record for which a proof has no proof; Why is tree.WhyBefore or tree.WhyWaits.
+type Unproved struct {
+	Seq uint64 `json:"seq"`
+	Why string `json:"why"`
 }
 
 // OK reports whether nothing is wrong.
@@ -183,6 +191,8 @@ func (v *verifier) take(l *line) {
 		v.leaf(l)
 	case *tree.ProofLine:
 		v.proof(l, parsed.Hashes)
+	case *tree.UnprovedLine:
+		v.unproved(parsed)
 	case *tree.NoteLine:
 		v.checkpoint(parsed.Note)
 	}
@@ -283,6 +293,24 @@ func (v *verifier) proof(l *line, hashes []tlog.Hash) {
 	v.content(l)
 }
 
+// unproved takes the word of whoever proves that an entry has no proof.
+func (v *verifier) unproved(l *tree.UnprovedLine) {
+	switch {
+	case !v.proofs:
+		v.find(Finding{Seq: l.Seq, What: "an export has no entries that are not proved", Do: doAgain})
+	case l.Why == tree.WhyBefore, l.Why == tree.WhyWaits:
+		if len(v.rep.Unproved) < maxFindings {
+			v.rep.Unproved = append(v.rep.Unproved, Unproved{l.Seq, l.Why})
+		} else {
+			v.find(Finding{Seq: l.Seq, What: "there are more entries without a proof than a request has", Do: doAgain})
+		}
+	case l.Why == tree.WhyMissing:
+		v.find(Finding{Seq: l.Seq, What: "the entry stands in the record, and the tree has nothing of it: it was put in later", Do: doCompare})
+	default:
+		v.find(Finding{Seq: l.Seq, What: "it is not said why the entry is not proved", Do: "use a newer assent"})
+	}
+}
+
 func (v *verifier) end() {
 	if !v.begun {
 		v.find(Finding{What: "this is no export", Do: "write one with: assent audit export"})
@@ -293,7 +321,7 @@ func (v *verifier) end() {
 		return
 	}
 	if v.proofs {
-		if v.rep.Leaves == 0 {
+		if v.rep.Leaves == 0 && len(v.rep.Findings) == 0 {
 			v.find(Finding{What: "there is no proof", Do: doAgain})
 		}
 		return
