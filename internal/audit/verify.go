@@ -39,13 +39,16 @@ type Report struct {
 	Time        time.Time `json:"time"`   // of it
 	Leaves      int64     `json:"leaves"` // that were verified
 	Entries     int64     `json:"entries"`
-	Decisions   int64     `json:"decisions"`   // and hand-backs
-	Signed      int64     `json:"signed"`      // of them, by a device or a token, with a signature that fits
-	SignedRules int64     `json:"signedRules"` // and by a rule, of rules with a signature that fits
-	Forgotten   int64     `json:"forgotten"`   // entries that were removed on purpose
-	Aged        int64     `json:"aged"`        // and those that were too old for the record
-	Gone        int64     `json:"gone"`        // and those that were gone before the tree came to them
-	Checkpoints int64     `json:"checkpoints"`
+	Decisions   int64     `json:"decisions"`           // and hand-backs
+	Signed      int64     `json:"signed"`              // of them, by a device or a token, with a signature that fits
+	SignedRules int64     `json:"signedRules"`         // and by a rule, of rules with a signature that fits, by a key of VerifyOptions.TrustRules
+	RulesOver   int64     `json:"rulesOver,omitempty"` // and by a rule, of rules whose signature counted no more by then
+	// RulesKeys are all keys that signed rules, in the order in which they come.
+	RulesKeys   []RulesKey `json:"rulesKeys,omitempty"`
+	Forgotten   int64      `json:"forgotten"` // entries that were removed on purpose
+	Aged        int64      `json:"aged"`      // and those that were too old for the record
+	Gone        int64      `json:"gone"`      // and those that were gone before the tree came to them
+	Checkpoints int64      `json:"checkpoints"`
 	// Unproved are entries that a proof names without proving them. A proof need not name all.
 	Unproved []Unproved `json:"unproved,omitempty"`
 	Findings []Finding  `json:"findings"`
@@ -65,6 +68,9 @@ func (r Report) OK() bool { return len(r.Findings) == 0 }
 type VerifyOptions struct {
 	// Keys are those whose checkpoints are believed.
 	Keys []note.Verifier
+	// TrustRules are the thumbprints of the keys whose signature of rules counts, with the time since when rules were signed that
+	// count; zero: any time. Where it is empty no such signature counts, and none is a finding.
+	TrustRules map[string]time.Time
 	// Kept are checkpoints that were kept elsewhere.
 	Kept []tree.Checkpoint
 	// Decode is called by several goroutines at once.
@@ -88,7 +94,7 @@ const (
 // with them is in the report. The memory that it takes grows with what is missing and what still waits, and not with the
 // requests that were settled: their ids are in a temporary file where they are many.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}, rulesKeys: map[string]int{}}
 	v.rep.Findings = []Finding{}
 	if v.Skew == 0 {
 		v.Skew = Skew
@@ -120,22 +126,23 @@ func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
 
 type verifier struct {
 	VerifyOptions
-	rep     Report
-	line    int64 // that was read last, from 1
-	begun   bool
-	proofs  bool // single leaves
-	edge    tree.Edge
-	start   uint64 // the first entry of all; 0 where that is not here
-	next    uint64 // the next entry of the record; 0 where that is not known
-	last    *tree.Checkpoint
-	covered int64 // leaves that a checkpoint has
-	time    time.Time
-	missing map[uint64]gone
-	agedAt  int // how many are missing when it is time to look which are too old
-	open    map[string]waiting
-	once    once              // the requests that were settled
-	kept    error             // why these could not be kept
-	keys    map[string]string // the key of each device and token that decided; "" of one that does not sign
+	rep       Report
+	line      int64 // that was read last, from 1
+	begun     bool
+	proofs    bool // single leaves
+	edge      tree.Edge
+	start     uint64 // the first entry of all; 0 where that is not here
+	next      uint64 // the next entry of the record; 0 where that is not known
+	last      *tree.Checkpoint
+	covered   int64 // leaves that a checkpoint has
+	time      time.Time
+	missing   map[uint64]gone
+	agedAt    int // how many are missing when it is time to look which are too old
+	open      map[string]waiting
+	once      once              // the requests that were settled
+	kept      error             // why these could not be kept
+	keys      map[string]string // the key of each device and token that decided; "" of one that does not sign
+	rulesKeys map[string]int    // places in Report.RulesKeys
 }
 
 // waiting is a request that waits.
