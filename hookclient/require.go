@@ -66,7 +66,7 @@ func (c *Config) requires(s *settings) error {
 		c.Trust = append(c.Trust, t)
 	}
 	for line := range strings.Lines(s.trustRules) {
-		t, err := readTrustedRules(line)
+		t, err := ReadTrustedRules(line)
 		if err == nil && len(c.TrustRules) == MaxTrustedRules {
 			err = errors.New("there are more than 16 keys")
 		}
@@ -94,16 +94,10 @@ func CheckTrust(value string) error {
 	return err
 }
 
-// CheckTrustRules says what is wrong with the value of a trust-rules line, such as "device:UOAy… since 2026-11-28T06:00:00Z".
-func CheckTrustRules(value string) error {
-	_, err := readTrustedRules(value)
-	return err
-}
-
 var errTrustRules = errors.New("want a key as assent rules key prints it, such as device:UOAy…, and perhaps since and a time such as 2026-11-28T06:00:00Z: rules that were signed before it do not count")
 
-// readTrustedRules reads THUMBPRINT [since TIME].
-func readTrustedRules(line string) (TrustedRules, error) {
+// ReadTrustedRules reads the value of a trust-rules line, such as "device:UOAy… since 2026-11-28T06:00:00Z".
+func ReadTrustedRules(line string) (TrustedRules, error) {
 	words := strings.Fields(line)
 	if len(words) != 1 && (len(words) != 3 || words[1] != "since") {
 		return TrustedRules{}, errTrustRules

@@ -184,7 +184,7 @@ var plan = []struct {
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
-	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
+	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/published", "internal/hook internal/policy internal/store/kvmirror", "it keeps what is published, and knows a KV, not NATS"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/layout internal/text/show internal/text/strictjson", ""},

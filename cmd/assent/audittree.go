@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"assent/hookclient"
 	"assent/internal/api"
 	"assent/internal/audit"
 	"assent/internal/store/stream"
@@ -78,7 +80,8 @@ func (a *app) auditProveCmd() *cobra.Command {
 		Use:   "prove NUMBER|ID",
 		Short: "Write the proof of one request",
 		Long: `Write what was recorded of one request, with the proof that a signed checkpoint has it, as lines of JSON. Whoever
-has the broker's public key verifies it with assent audit verify, and needs no broker.`,
+has the broker's public key verifies it with assent audit verify, and needs no broker. Entries without a proof are named
+in it: those of before the tree began, and those that have no checkpoint yet. With an error nothing is written.`,
 		Example: "  assent audit prove 417 > proof.jsonl\n  assent audit verify proof.jsonl --key broker.pub",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,7 +93,12 @@ has the broker's public key verifies it with assent audit verify, and needs no b
 			if err != nil {
 				return err
 			}
-			return a.copyLines(cmd.Context(), b, "/v1/requests/"+url.PathEscape(id)+"/proof", a.out)
+			var proof bytes.Buffer // it is that of one request; half of it would be taken for a proof
+			if err := a.copyLines(cmd.Context(), b, "/v1/requests/"+url.PathEscape(id)+"/proof", &proof); err != nil {
+				return err
+			}
+			_, err = a.out.Write(proof.Bytes())
+			return err
 		},
 	}
 }
@@ -160,7 +168,7 @@ func wholeFile(path string, write func(io.Writer) error) error {
 const howToVerify = "want the file to verify and the broker's public key. Where the broker runs: assent audit export --output record.jsonl, assent audit checkpoint --key > broker.pub; then: assent audit verify record.jsonl --key broker.pub"
 
 func (a *app) auditVerifyCmd() *cobra.Command {
-	var keys, kept []string
+	var keys, kept, rulesKeys []string
 	var skew time.Duration
 	c := &cobra.Command{
 		Use:   "verify FILE",
@@ -168,8 +176,12 @@ func (a *app) auditVerifyCmd() *cobra.Command {
 		Long: `Verify what assent audit export or prove wrote, with the broker's public key and nothing else: that nothing was
 changed, left out or put in, that each device's signature fits and is of the time when its request waited, and that
 it is the record of which checkpoints were kept elsewhere. FILE - is the standard input. --key is a key, or a file of keys, one a line; --kept a file of
-checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
-		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
+checkpoints.
+
+Whoever writes rules can sign them with a key of their own, so an answer by signed rules counts as signed only where
+--trust-rules names the key; rules of any other key are then told as wrong. Without --trust-rules the keys are listed as
+not named. Exits 1 when anything is wrong, with what, where, and what to do.`,
+		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --trust-rules device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New(howToVerify)
@@ -186,6 +198,9 @@ checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
 			opts := audit.VerifyOptions{Decode: stream.DecodeEntry, Skew: skew}
 			var err error
 			if opts.Keys, err = readKeys(keys); err != nil {
+				return err
+			}
+			if opts.TrustRules, err = trustRules(rulesKeys); err != nil {
 				return err
 			}
 			for _, path := range kept {
@@ -223,14 +238,16 @@ checkpoints. Exits 1 when anything is wrong, with what, where, and what to do.`,
 	}
 	c.Flags().StringArrayVar(&keys, "key", nil, "a public key of the broker, or a file of them; may be repeated")
 	c.Flags().StringArrayVar(&kept, "kept", nil, "a file of checkpoints that were kept elsewhere; may be repeated")
+	c.Flags().StringArrayVar(&rulesKeys, "trust-rules", nil, "whose signature of rules counts, device:KEY as assent rules key prints it, perhaps with since and a time behind it; may be repeated (default: nobody's)")
 	c.Flags().DurationVar(&skew, "skew", audit.Skew, "by how much the clocks of brokers and devices may have differed")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 
 func (a *app) printVerified(rep *audit.Report) {
-	fmt.Fprintf(a.out, "Tree %s, leaves verified: %d, entries of the record: %d, decisions: %d, of them signed by a device: %d, by signed rules: %d\n", show.Line(rep.Origin),
+	fmt.Fprintf(a.out, "Tree %s, leaves verified: %d, entries of the record: %d, decisions: %d, of them signed by a device: %d, by rules that a key signed which you named: %d\n", show.Line(rep.Origin),
 		rep.Leaves, rep.Entries, rep.Decisions, rep.Signed, rep.SignedRules)
+	a.printRulesKeys(rep)
 	if rep.From > 0 {
 		fmt.Fprintf(a.out, "It begins at leaf %d: what stands before is not in it.\n", rep.From)
 	}
@@ -240,7 +257,14 @@ func (a *app) printVerified(rep *audit.Report) {
 	if rep.Checkpoints > 0 {
 		fmt.Fprintf(a.out, "Checkpoints: %d; the newest of %s has %d leaves, root %s\n", rep.Checkpoints, rep.Time.Local().Format(time.DateTime), rep.Size, rep.Root)
 	}
-	if rep.OK() {
+	for _, u := range rep.Unproved {
+		a.tell(fmt.Sprintf("Not proved: entry %d of the record: %s", u.Seq, unprovedWords(u)))
+	}
+	switch {
+	case rep.OK() && len(rep.Unproved) > 0:
+		fmt.Fprintln(a.out, "Verified: of the entries that are proved, nothing was changed or put in.")
+		return
+	case rep.OK():
 		fmt.Fprintln(a.out, "Verified: nothing was changed, left out or put in.")
 		return
 	}
@@ -260,6 +284,33 @@ func (a *app) printVerified(rep *audit.Report) {
 	if rep.More > 0 {
 		fmt.Fprintf(a.out, "and %d more\n", rep.More)
 	}
+}
+
+// printRulesKeys says who signed the rules that answered.
+func (a *app) printRulesKeys(rep *audit.Report) {
+	for _, k := range rep.RulesKeys {
+		not := ""
+		if !k.Named {
+			not = ", which you did not name: name it with --trust-rules if you know whose it is"
+		}
+		a.tell(fmt.Sprintf("By rules signed with device:%s%s: %d decisions", k.Key, not, k.Answers))
+	}
+	if rep.RulesOver > 0 {
+		a.tell(fmt.Sprintf("By rules whose signature counted no more: %d decisions", rep.RulesOver))
+	}
+}
+
+// trustRules reads the values of --trust-rules.
+func trustRules(values []string) (map[string]time.Time, error) {
+	keys := map[string]time.Time{}
+	for _, value := range values {
+		t, err := hookclient.ReadTrustedRules(value)
+		if err != nil {
+			return nil, usagef("--trust-rules %s: %w", value, err)
+		}
+		keys[t.Thumbprint] = t.Since
+	}
+	return keys, nil
 }
 
 // readKeys reads keys, each as it is or in a file, one a line.

@@ -164,14 +164,17 @@ func (w *checkpointWatch) keep(c *tree.Checkpoint) error {
 	return nil
 }
 
-// tracePlace says where the records of a request stand in the tree, each proved with the broker's own key.
+// tracePlace says where the records of a request stand in the tree, each proved with the broker's own key, and which do not.
 func (a *app) tracePlace(ctx context.Context, b *client, id string) error {
 	body, err := b.lines(ctx, "/v1/requests/"+url.PathEscape(id)+"/proof")
 	if p := (*api.Problem)(nil); errors.As(err, &p) {
-		if p.Status == http.StatusNotFound {
-			fmt.Fprintln(a.out, "not in the tree over the record: recorded before that began")
+		switch p.Status {
+		case http.StatusNotFound:
+			a.tell("not in the tree over the record: recorded before that began")
+		case http.StatusServiceUnavailable: // it is late, or has stopped, or there is none
+			a.tell("not proved by the tree over the record: " + show.Line(p.Error()))
 		}
-		return nil // of an earlier broker, or one without a tree
+		return nil
 	}
 	if err != nil {
 		return err
@@ -197,10 +200,31 @@ func (a *app) tracePlace(ctx context.Context, b *client, id string) error {
 	if !rep.OK() {
 		return fmt.Errorf("the tree over the record does not prove this: %s; %s", rep.Findings[0].What, rep.Findings[0].Do)
 	}
+	for _, line := range placeLines(leaves, &rep) {
+		a.tell(line)
+	}
+	return nil
+}
+
+// placeLines say where in the tree the entries of a request are, and of each other one why it is not there.
+func placeLines(leaves []string, rep *audit.Report) (lines []string) {
 	what := "leaf"
 	if len(leaves) > 1 {
 		what = "leaves"
 	}
-	a.tell(fmt.Sprintf("in the tree over the record: %s %s of %d, proved by the checkpoint of %s", what, strings.Join(leaves, ", "), rep.Size, rep.Time.Local().Format(time.DateTime)))
-	return nil
+	if len(leaves) > 0 {
+		lines = append(lines, fmt.Sprintf("in the tree over the record: %s %s of %d, proved by the checkpoint of %s", what, strings.Join(leaves, ", "), rep.Size, rep.Time.Local().Format(time.DateTime)))
+	}
+	for _, u := range rep.Unproved {
+		lines = append(lines, fmt.Sprintf("seq %d is not in the tree over the record: %s", u.Seq, unprovedWords(u)))
+	}
+	return lines
+}
+
+// unprovedWords say why an entry has no proof.
+func unprovedWords(u audit.Unproved) string {
+	if u.Why == tree.WhyBefore {
+		return "it was recorded before that began"
+	}
+	return "it has no checkpoint yet; look again in a minute, and if that does not help, see assent doctor"
 }

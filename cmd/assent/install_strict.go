@@ -31,7 +31,7 @@ func (f *installFlags) strictly() error {
 		}
 	}
 	for _, key := range f.trustRules {
-		if err := hookclient.CheckTrustRules(key); err != nil {
+		if _, err := hookclient.ReadTrustedRules(key); err != nil {
 			return usagef("--trust-rules %s: %w", key, err)
 		}
 	}

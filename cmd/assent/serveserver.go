@@ -29,7 +29,7 @@ func (d *daemon) openServer(ctx context.Context) (err error) {
 		Rules: d.book.Eval, Contain: intake.Contain{Rewrite: d.gate.Rewrite, First: d.once.First}, InForce: d.book.InForce, Views: d.views, Secret: d.secret,
 		Observed: d.changes.Observe, Forgotten: d.changes.Forget, Messages: d.messages, Agents: d.hosts, PublishAgent: d.streams.PublishAgent, ForgetAgent: d.streams.ForgetAgent, AgentsUnread: !d.streams.KeepsAgents(),
 		AskBroker: d.streams.Ask, AnswerBrokers: d.streams.Answer,
-		Published: d.rulesForAll, CheckRules: func(text string) []hook.RuleProblem { return d.book.Check("the rules", text) }, RulesAlone: d.book.Alone,
+		Published: d.rulesForAll, CheckRules: func(text string) []hook.RuleProblem { return d.book.Check("the rules", text) }, SignedRules: intake.SignedRules{Now: d.book.Signed, Alone: d.book.Alone},
 		Tree: d.proof, Halt: d.stops, RequireVerification: func() string { return hook.StricterVerification(d.f.requireVerification, d.book.Verification()) },
 		Grants: d.saved, Suggest: suggest.NewProposer(d.book, endedOf(d.broker)), Suggested: suggested,
 		Assets: web.Assets(), Log: d.log, HostID: d.host, MaxSockets: d.limits.sockets, MaxWaiting: d.limits.waiting, MaxRemote: d.limits.remote,

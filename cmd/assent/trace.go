@@ -187,6 +187,9 @@ func signatureWords(r *api.Record) (words string, ok bool) {
 	case audit.Rules:
 		s := r.Decision.Rules
 		words = "  of rules " + show.Short(s.SHA256, 12) + " signed with device:" + auth.Thumbprint(s.PublicKey) + ", " + show.Line(s.SignedAt) + ", signature verified"
+	case audit.RulesOver:
+		s := r.Decision.Rules
+		words = "  of rules whose signature, by device:" + auth.Thumbprint(s.PublicKey) + ", counted no more since " + show.Line(s.Until)
 	case audit.Good:
 		words = "  signed by " + kind + name + code + ", signature verified"
 	case audit.Confirmed:

@@ -134,8 +134,12 @@ func TestStrictRules(t *testing.T) {
 	export := filepath.Join(d.Dir, "record.jsonl")
 	d.Command("audit", "checkpoint")
 	d.Command("audit", "export", "-o", export)
-	if said := d.Command("audit", "verify", export, "--key", strings.TrimSpace(d.Command("audit", "checkpoint", "--key"))); !strings.Contains(said, "by signed rules: 3") {
+	verify := []string{"audit", "verify", export, "--key", strings.TrimSpace(d.Command("audit", "checkpoint", "--key"))}
+	if said := flat(d.Command(verify...)); !strings.Contains(said, "which you named: 0") || !strings.Contains(said, "By rules signed with "+trust+", which you did not name") || !strings.Contains(said, ": 3 decisions") {
 		t.Errorf("verify says\n%s", said)
+	}
+	if said := flat(d.Command(append(verify, "--trust-rules", trust)...)); !strings.Contains(said, "which you named: 3") || strings.Contains(said, "did not name") {
+		t.Errorf("verify with the key says\n%s", said)
 	}
 	put(rules, text+"\n")
 	if status, body, err := d.Try("PUT", "/v1/published-rules", map[string]any{"text": text + "\n", "after": 3, "signed": json.RawMessage(sig)}); err != nil || status != http.StatusBadRequest || !strings.Contains(string(body), "another text") {
@@ -210,3 +214,6 @@ func TestStrictRules(t *testing.T) {
 		}
 	}
 }
+
+// flat is a text without the breaks of its lines.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }

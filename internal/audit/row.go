@@ -67,7 +67,7 @@ func RowOf(q *api.Request, records []api.Record) Row {
 		case rec.Decision != nil || rec.HandBack != nil:
 			r.Signature = Verify(rec)
 			switch {
-			case r.Signature == Rules:
+			case r.Signature == Rules, r.Signature == RulesOver:
 				r.Key = auth.Thumbprint(rec.Decision.Rules.PublicKey)
 			case rec.Decision != nil && rec.Decision.PublicKey != nil:
 				r.Key = auth.Thumbprint(*rec.Decision.PublicKey)

@@ -19,6 +19,7 @@ type Signature string
 const (
 	Unsigned   Signature = ""           // nobody's key signs that: a rule that nobody signed, the owner, a token that is bound to none
 	Rules      Signature = "rules"      // a rule decided, of rules whose signature fits the key beside it
+	RulesOver  Signature = "rules over" // the same, and by then the signature counted no more
 	NoKey      Signature = "no key"     // a device's, recorded without its key by an earlier version: not verified
 	Good       Signature = "good"       // it fits the step and the key beside it
 	Confirmed  Signature = "confirmed"  // good, and so is the proof that the device's owner was verified for it
@@ -33,7 +34,7 @@ func (s Signature) Fits() bool { return s != Bad && s != Unverified }
 func Verify(r *api.Record) Signature {
 	d, back := r.Decision, r.HandBack
 	if d != nil && d.Rules != nil {
-		return rules(r.By, d.Rules)
+		return rules(r, d.Rules)
 	}
 	if d == nil && back == nil || r.By == nil || r.By.Kind != hook.KindDevice && r.By.Kind != hook.KindToken {
 		return Unsigned
@@ -86,17 +87,19 @@ func sameJSON(x, y hook.JSON) bool {
 var lastRules atomic.Pointer[hook.RulesSignature]
 
 // rules verifies the signature of the rules that decided. Only a rule has some.
-func rules(by *hook.Approver, s *hook.RulesSignature) Signature {
-	if by == nil || by.Kind != hook.KindRule {
+func rules(r *api.Record, s *hook.RulesSignature) Signature {
+	if r.By == nil || r.By.Kind != hook.KindRule {
 		return Bad
 	}
-	if last := lastRules.Load(); last != nil && *last == *s {
-		return Rules
+	if last := lastRules.Load(); last == nil || *last != *s {
+		if !signed.VerifyRules(s) {
+			return Bad
+		}
+		good := *s
+		lastRules.Store(&good)
 	}
-	if !signed.VerifyRules(s) {
-		return Bad
+	if signed.RulesOver(s, r.Time) {
+		return RulesOver
 	}
-	good := *s
-	lastRules.Store(&good)
 	return Rules
 }

@@ -39,15 +39,26 @@ type Report struct {
 	Time        time.Time `json:"time"`   // of it
 	Leaves      int64     `json:"leaves"` // that were verified
 	Entries     int64     `json:"entries"`
-	Decisions   int64     `json:"decisions"`   // and hand-backs
-	Signed      int64     `json:"signed"`      // of them, by a device or a token, with a signature that fits
-	SignedRules int64     `json:"signedRules"` // and by a rule, of rules with a signature that fits
-	Forgotten   int64     `json:"forgotten"`   // entries that were removed on purpose
-	Aged        int64     `json:"aged"`        // and those that were too old for the record
-	Gone        int64     `json:"gone"`        // and those that were gone before the tree came to them
-	Checkpoints int64     `json:"checkpoints"`
-	Findings    []Finding `json:"findings"`
-	More        int64     `json:"more,omitempty"` // findings beyond those that are named
+	Decisions   int64     `json:"decisions"`           // and hand-backs
+	Signed      int64     `json:"signed"`              // of them, by a device or a token, with a signature that fits
+	SignedRules int64     `json:"signedRules"`         // and by a rule, of rules with a signature that fits, by a key of VerifyOptions.TrustRules
+	RulesOver   int64     `json:"rulesOver,omitempty"` // and by a rule, of rules whose signature counted no more by then
+	// RulesKeys are all keys that signed rules, in the order in which they come.
+	RulesKeys   []RulesKey `json:"rulesKeys,omitempty"`
+	Forgotten   int64      `json:"forgotten"` // entries that were removed on purpose
+	Aged        int64      `json:"aged"`      // and those that were too old for the record
+	Gone        int64      `json:"gone"`      // and those that were gone before the tree came to them
+	Checkpoints int64      `json:"checkpoints"`
+	// Unproved are entries that a proof names without proving them. A proof need not name all.
+	Unproved []Unproved `json:"unproved,omitempty"`
+	Findings []Finding  `json:"findings"`
+	More     int64      `json:"more,omitempty"` // findings beyond those that are named
+}
+
+// Unproved is an entry of the record for which a proof has no proof; Why is tree.WhyBefore or tree.WhyWaits.
+type Unproved struct {
+	Seq uint64 `json:"seq"`
+	Why string `json:"why"`
 }
 
 // OK reports whether nothing is wrong.
@@ -57,6 +68,9 @@ func (r Report) OK() bool { return len(r.Findings) == 0 }
 type VerifyOptions struct {
 	// Keys are those whose checkpoints are believed.
 	Keys []note.Verifier
+	// TrustRules are the thumbprints of the keys whose signature of rules counts, with the time since when rules were signed that
+	// count; zero: any time. Where it is empty no such signature counts, and none is a finding.
+	TrustRules map[string]time.Time
 	// Kept are checkpoints that were kept elsewhere.
 	Kept []tree.Checkpoint
 	// Decode is called by several goroutines at once.
@@ -80,7 +94,7 @@ const (
 // with them is in the report. The memory that it takes grows with what is missing and what still waits, and not with the
 // requests that were settled: their ids are in a temporary file where they are many.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}, rulesKeys: map[string]int{}}
 	v.rep.Findings = []Finding{}
 	if v.Skew == 0 {
 		v.Skew = Skew
@@ -112,22 +126,23 @@ func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
 
 type verifier struct {
 	VerifyOptions
-	rep     Report
-	line    int64 // that was read last, from 1
-	begun   bool
-	proofs  bool // single leaves
-	edge    tree.Edge
-	start   uint64 // the first entry of all; 0 where that is not here
-	next    uint64 // the next entry of the record; 0 where that is not known
-	last    *tree.Checkpoint
-	covered int64 // leaves that a checkpoint has
-	time    time.Time
-	missing map[uint64]gone
-	agedAt  int // how many are missing when it is time to look which are too old
-	open    map[string]waiting
-	once    once              // the requests that were settled
-	kept    error             // why these could not be kept
-	keys    map[string]string // the key of each device and token that decided; "" of one that does not sign
+	rep       Report
+	line      int64 // that was read last, from 1
+	begun     bool
+	proofs    bool // single leaves
+	edge      tree.Edge
+	start     uint64 // the first entry of all; 0 where that is not here
+	next      uint64 // the next entry of the record; 0 where that is not known
+	last      *tree.Checkpoint
+	covered   int64 // leaves that a checkpoint has
+	time      time.Time
+	missing   map[uint64]gone
+	agedAt    int // how many are missing when it is time to look which are too old
+	open      map[string]waiting
+	once      once              // the requests that were settled
+	kept      error             // why these could not be kept
+	keys      map[string]string // the key of each device and token that decided; "" of one that does not sign
+	rulesKeys map[string]int    // places in Report.RulesKeys
 }
 
 // waiting is a request that waits.
@@ -183,6 +198,8 @@ func (v *verifier) take(l *line) {
 		v.leaf(l)
 	case *tree.ProofLine:
 		v.proof(l, parsed.Hashes)
+	case *tree.UnprovedLine:
+		v.unproved(parsed)
 	case *tree.NoteLine:
 		v.checkpoint(parsed.Note)
 	}
@@ -283,6 +300,24 @@ func (v *verifier) proof(l *line, hashes []tlog.Hash) {
 	v.content(l)
 }
 
+// unproved takes the word of whoever proves that an entry has no proof.
+func (v *verifier) unproved(l *tree.UnprovedLine) {
+	switch {
+	case !v.proofs:
+		v.find(Finding{Seq: l.Seq, What: "an export has no entries that are not proved", Do: doAgain})
+	case l.Why == tree.WhyBefore, l.Why == tree.WhyWaits:
+		if len(v.rep.Unproved) < maxFindings {
+			v.rep.Unproved = append(v.rep.Unproved, Unproved{l.Seq, l.Why})
+		} else {
+			v.find(Finding{Seq: l.Seq, What: "there are more entries without a proof than a request has", Do: doAgain})
+		}
+	case l.Why == tree.WhyMissing:
+		v.find(Finding{Seq: l.Seq, What: "the entry stands in the record, and the tree has nothing of it: it was put in later", Do: doCompare})
+	default:
+		v.find(Finding{Seq: l.Seq, What: "it is not said why the entry is not proved", Do: "use a newer assent"})
+	}
+}
+
 func (v *verifier) end() {
 	if !v.begun {
 		v.find(Finding{What: "this is no export", Do: "write one with: assent audit export"})
@@ -293,7 +328,7 @@ func (v *verifier) end() {
 		return
 	}
 	if v.proofs {
-		if v.rep.Leaves == 0 {
+		if v.rep.Leaves == 0 && len(v.rep.Findings) == 0 {
 			v.find(Finding{What: "there is no proof", Do: doAgain})
 		}
 		return

@@ -160,7 +160,10 @@ func (v *verifier) signature(l *line) {
 		v.findIn(l.n, &l.leaf, what, doApprover)
 		return
 	case Rules:
-		v.rep.SignedRules++
+		v.signedRules(l, rec.Decision.Rules)
+		return
+	case RulesOver: // as good as none
+		v.rep.RulesOver++
 		return
 	case Good, Confirmed:
 		v.rep.Signed++

@@ -27,6 +27,12 @@ type RulesSignature struct {
 	PublicKey JWK    `json:"publicKey"`
 }
 
+// SignedRules are a file of rules in force that somebody signed, by its name.
+type SignedRules struct {
+	Name, Text string
+	Signature  RulesSignature
+}
+
 // What a broker follows.
 const (
 	FollowsPublished = "published"

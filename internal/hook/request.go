@@ -145,8 +145,8 @@ type Decision struct {
 	// Stop, of a denial, says that Signature is that of a stop of everything (HaltStop), taken on this
 	// revision of the state: the device signed it once for all that waited.
 	Stop *uint64 `json:"stop,omitempty"`
-	// Rules, of a rule's answer, is the signature of the published rules that it comes from; nil where nobody signed
-	// those, or it comes from others.
+	// Rules, of a rule's answer, is the signature of the file of rules that it comes from; nil where nobody signed
+	// that, its time was over, or it comes from several files.
 	Rules *RulesSignature `json:"rules,omitempty"`
 	// Verification proves that the person at the device was verified for what Signature covers; nil where
 	// nobody asked for that.

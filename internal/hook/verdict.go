@@ -41,6 +41,8 @@ type Verdict struct {
 	// Shadow is what rules that are only tried out would have said.
 	Shadow []Shadow `json:"shadow,omitempty"`
 
+	// From is the file whose rules say so: File, or the one that uses that pack. Empty: several do, or none.
+	From string `json:"-"`
 	// Programs are what a contained command runs, by name.
 	Programs []string `json:"-"`
 	// ContainReads and ContainEnv are absolute paths that it may read besides the project, and variables that it keeps.
@@ -50,7 +52,7 @@ type Verdict struct {
 	UpdatedInput JSON `json:"-"`
 	// Message is the rule's, for the agent, with a denial. The decision keeps it.
 	Message string `json:"-"`
-	// Signed is the signature of the published rules that it comes from, nil where there is none. The decision keeps it.
+	// Signed is the signature of the rules that it comes from, nil where there is none. The decision keeps it.
 	Signed *RulesSignature `json:"-"`
 	// Timeout is how long the request may wait by the rule, 0 for no bound of its own, and
 	// OnTimeout what it is answered then. The request's deadline keeps them.

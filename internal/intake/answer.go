@@ -34,7 +34,7 @@ func (in *Intake) answer(req *hook.Request, id string, a broker.Answer) Answer {
 	case decides && req.Signed:
 		answer := signed.NewAnswer(id, *a.Decision, a.By)
 		if a.By != nil && a.By.Kind == hook.KindRule && a.Decision.Behavior == hook.BehaviorAllow {
-			answer.RulesText, answer.Rules = in.cfg.Signed.now()
+			answer.RulesText, answer.Rules = in.cfg.Signed.text(a.Decision.Rules), a.Decision.Rules
 		}
 		body, err = answer.Encode()
 	case expired && req.Signed:

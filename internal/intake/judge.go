@@ -35,6 +35,7 @@ func (in *Intake) judge(req *hook.Request) (_ *hook.Request, leave func()) {
 // whatever they say.
 func (in *Intake) verdict(req *hook.Request) hook.Verdict {
 	v := in.rewrite(req, in.cfg.Rules(req, req.ToolInput))
+	v.Signed = in.cfg.Signed.of(v.From)
 	switch v.Action {
 	case hook.ActionDeny, hook.ActionAsk:
 	case hook.ActionAllow:
@@ -44,11 +45,10 @@ func (in *Intake) verdict(req *hook.Request) hook.Verdict {
 	default:
 		v.Action = hook.ActionAsk
 	}
-	v.Signed = in.cfg.Signed.of(v.File)
 	return v
 }
 
-// refusesAllow says why no rule may allow req; empty if v may.
+// refusesAllow says why no rule may allow req; empty if v may. Where the hook evaluates the rules, v names those then.
 func (in *Intake) refusesAllow(v *hook.Verdict, req *hook.Request) string {
 	err := agents.Check(ruleDecision(v, req), req)
 	switch {
@@ -61,7 +61,9 @@ func (in *Intake) refusesAllow(v *hook.Verdict, req *hook.Request) string {
 	case err != nil:
 		return "the agent takes no plain yes here"
 	case req.Signed:
-		return in.cfg.Signed.refuse(v, req)
+		why, by := in.cfg.Signed.refuse(v, req)
+		v.Signed = by
+		return why
 	}
 	return ""
 }

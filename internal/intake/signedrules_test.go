@@ -19,19 +19,23 @@ func TestSignedRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stranger, err := devicekey.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	signature := &hook.RulesSignature{SHA256: signed.Digest([]byte("text")), SignedAt: "2026-11-28T06:00:00Z", PublicKey: key.JWK()}
 	var now *hook.RulesSignature
 	var alone error
-	verdict := hook.Verdict{Action: hook.ActionAllow, Rule: "r", File: "ours"}
+	verdict := hook.Verdict{Action: hook.ActionAllow, Rule: "r", File: "builtin/readonly@1", From: "ours"}
 	cfg := intake.Config{
 		Rules: func(*hook.Request, hook.JSON) hook.Verdict { return verdict },
 		Signed: intake.SignedRules{
-			Now: func() (string, *hook.RulesSignature) { return "text", now },
-			Of: func(file string) *hook.RulesSignature {
-				if file != "ours" {
-					return nil
+			Now: func() []hook.SignedRules {
+				list := []hook.SignedRules{{Name: "a stranger's", Text: "other", Signature: hook.RulesSignature{SHA256: "y", PublicKey: stranger.JWK()}}}
+				if now != nil {
+					list = append(list, hook.SignedRules{Name: "ours", Text: "text", Signature: *now})
 				}
-				return now
+				return list
 			},
 			Alone: func(_ *hook.Request, rules string) error {
 				if rules != "text" {
@@ -57,7 +61,7 @@ func TestSignedRules(t *testing.T) {
 			}
 		}
 		thumb := signed.Thumbprint(key.JWK())
-		asks(wants(thumb), "from no rule")
+		asks(wants(thumb), "does not trust the key")
 		now = signature
 		asks(wants(""), "from no rule")
 		asks(wants(strings.Repeat("x", 43)), "does not trust the key")
@@ -79,7 +83,7 @@ func TestSignedRules(t *testing.T) {
 		if v, err := r.b.Get(t.Context(), p.ID()); err != nil || v.Decision == nil || v.Decision.Rules == nil {
 			t.Errorf("recorded: %+v, %v", v, err)
 		}
-		verdict.File = "another file"
+		verdict.File, verdict.From = "ours", "another file" // by its name one could think so
 		p = r.pending(arrival(payload("PermissionRequest", "Bash")))
 		r.wants(p, hook.Allowed, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`)
 		if v, err := r.b.Get(t.Context(), p.ID()); err != nil || v.Decision == nil || v.Decision.Rules != nil {

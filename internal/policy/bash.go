@@ -123,7 +123,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	if r := s.scriptAllowed(e); r != nil && commands > 0 {
-		o.allow, o.uncovered, o.why, o.saved = first(o.allow, r), "", "", nil
+		o.allow, o.uncovered, o.why, o.saved, o.from = first(o.allow, r), "", "", nil, origin{}
 		o.rest(r)
 	}
 	if commands > 0 {

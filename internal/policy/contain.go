@@ -64,6 +64,7 @@ func (s *Set) contained(e *scope, o *outcome, script *shell.Script, found []unit
 			if r == nil || found[i].again(e) || e.networkWord(u) != "" {
 				return nil, nil, also
 			}
+			o.inside.add(r)
 			if by = first(by, r); !also.add(r.also, e.home) {
 				return nil, nil, also
 			}
@@ -118,6 +119,6 @@ func containedVerdict(o *outcome) hook.Verdict {
 	return hook.Verdict{
 		Action: hook.ActionAllow, Rule: o.contain.id, File: o.contain.file, Contain: hook.ContainRead,
 		Reason: "a rule allows it where it runs contained: it can read, and nothing else", Programs: o.programs,
-		ContainReads: o.also.read, ContainEnv: o.also.env,
+		ContainReads: o.also.read, ContainEnv: o.also.env, From: o.inside.name(),
 	}
 }

@@ -104,6 +104,7 @@ type outcome struct {
 	maybe     *rule   // a rule that denies or asks and may be meant
 	allow     *rule   // the first that covered something
 	saved     []string
+	from      origin // of all rules that it rests on
 	uncovered string // the first part that no rule allows
 	why       string // a better reason for that
 	refused   []Refusal
@@ -112,6 +113,7 @@ type outcome struct {
 	contain  *rule       // a command that nothing else allows may run contained, by this one
 	programs []string    // of that command
 	also     containAlso // what they may have besides the project
+	inside   origin      // of all rules that this rests on
 
 	shadowAllow  *rule // the first shadow rule that was needed
 	shadowMissed bool  // a part that not even shadow rules cover
@@ -146,8 +148,33 @@ func (o *outcome) addShadow(r *rule) {
 	o.shadow = append(o.shadow, s)
 }
 
+// origin is where rules come from.
+type origin struct {
+	file  string
+	mixed bool // from several files
+}
+
+func (o *origin) add(r *rule) {
+	switch {
+	case r == nil:
+	case o.file == "":
+		o.file = r.from
+	case o.file != r.from:
+		o.mixed = true
+	}
+}
+
+// name is the file that all come from; empty: there is no such file.
+func (o *origin) name() string {
+	if o.mixed {
+		return ""
+	}
+	return o.file
+}
+
 // rest notes that the allow rests on a rule.
 func (o *outcome) rest(r *rule) {
+	o.from.add(r)
 	if r != nil && r.layer == Assent && !slices.Contains(o.saved, r.id) {
 		o.saved = append(o.saved, r.id)
 	}
@@ -234,7 +261,7 @@ func (s *Set) evalOne(c *Call, explain bool) Explanation {
 func (s *Set) verdict(o *outcome) Explanation {
 	v := Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Shadow: o.shadow, Timeout: s.defaults.timeout, OnTimeout: s.defaults.onTimeout}, Refused: o.refused}
 	from := func(r *rule) {
-		v.Rule, v.File, v.Layer = r.id, r.file, r.layer
+		v.Rule, v.File, v.Layer, v.From = r.id, r.file, r.layer, r.from
 	}
 	if o.shadowAllow != nil && !o.shadowMissed && len(o.refused) == 0 && o.maybe == nil && o.deny == nil && o.ask == nil {
 		v.Shadow = append(v.Shadow, hook.Shadow{Action: hook.ActionAllow, Rule: o.shadowAllow.id, File: o.shadowAllow.file})
@@ -273,7 +300,7 @@ func (s *Set) verdict(o *outcome) Explanation {
 	case o.allow != nil:
 		from(o.allow)
 		v.Action, v.Reason = hook.ActionAllow, "a rule allows it"
-		v.Saved = o.saved
+		v.Saved, v.From = o.saved, o.from.name()
 		return v
 	default:
 		v.Reason = "no rule is about it"

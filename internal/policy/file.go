@@ -15,7 +15,8 @@ import (
 type rule struct {
 	id     string
 	file   string
-	layer  Layer // of the file, or Builtin
+	from   string // the file, or of a pack the one that uses it first
+	layer  Layer  // of the file, or Builtin
 	line   int
 	action hook.Action
 	shadow bool
@@ -51,6 +52,7 @@ type defaults struct {
 // rulesFile is one file, read and compiled.
 type rulesFile struct {
 	source   Source
+	usedBy   string // of a pack: the file that uses it first
 	defaults defaults
 	use      []word
 	rules    []*rule

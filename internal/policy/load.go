@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -164,6 +165,7 @@ func readSources(sources []Source) ([]*rulesFile, []Problem) {
 			inner := &reader{file: w.text}
 			p := readFile(inner, Source{Name: w.text, Layer: Builtin, Data: data})
 			p.tests = nil // they run where the pack is made
+			p.usedBy = s.Name
 			problems = append(problems, inner.problems...)
 			files = append(files, p)
 		}
@@ -208,7 +210,7 @@ func newSet(files []*rulesFile, o LoadOptions) (*Set, error) {
 		s.addDefaults(f)
 		for _, r := range f.rules {
 			r := *r
-			r.seq = len(s.rules)
+			r.seq, r.from = len(s.rules), cmp.Or(f.usedBy, f.source.Name)
 			s.rules = append(s.rules, &r)
 			s.shadows = s.shadows || r.shadow
 			s.addRule(&r)

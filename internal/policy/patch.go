@@ -107,6 +107,9 @@ func (s *Set) patchVerdict(parts []Explanation, why []string) Explanation {
 			pick(0)
 			v.Saved = nil
 			for _, p := range parts {
+				if p.From != v.From {
+					v.From = ""
+				}
 				for _, id := range p.Saved {
 					if !slices.Contains(v.Saved, id) {
 						v.Saved = append(v.Saved, id)

@@ -47,6 +47,8 @@ type Source struct {
 	// Dir is what ./ and / at the start of a path in a rule string stand for: the directory of
 	// the settings file the strings came from, without its .claude. Empty: the project.
 	Dir string
+	// Signed is who signed Data, nil for nobody. Load does not look at it.
+	Signed *hook.RulesSignature
 }
 
 // Call is one tool call of an agent, as its PermissionRequest describes it.

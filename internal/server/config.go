@@ -60,8 +60,8 @@ type Config struct {
 	// that are to be; nil: there are none, and nothing is checked.
 	Published  *published.Store
 	CheckRules func(text string) []hook.RuleProblem
-	// RulesAlone says why rules do not allow a request where they are the only ones, see intake.SignedRules.
-	RulesAlone func(req *hook.Request, rules string) error
+	// SignedRules are the rules in force that somebody signed.
+	SignedRules intake.SignedRules
 	// Messages hands people's messages to sessions; nil means that there are none. Call MessagesChanged
 	// when it has news.
 	Messages *fleet.Store

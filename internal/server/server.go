@@ -157,12 +157,8 @@ func New(cfg Config) (*Server, error) {
 			return cfg.Messages.Event(ctx, e, p, func() hook.Detail { return agents.Reader(e.Agent).Detail(e.Type, e.Raw) })
 		}
 	}
-	signedRules := intake.SignedRules{Alone: cfg.RulesAlone}
-	if cfg.Published != nil {
-		signedRules.Now, signedRules.Of = cfg.Published.Signed, cfg.Published.SignedOf
-	}
 	s.intake = intake.New(s.ctx, intake.Config{
-		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Signed: signedRules, Contain: cfg.Contain, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
+		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Signed: cfg.SignedRules, Contain: cfg.Contain, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
 		Observed: s.observed, Forgotten: cfg.Forgotten, Reply: reply,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },

@@ -39,6 +39,12 @@ func RulesTimes(s *hook.RulesSignature) (at, until time.Time, err error) {
 	return at, until, nil
 }
 
+// RulesOver reports whether a signature of rules counts no more at a time.
+func RulesOver(s *hook.RulesSignature, at time.Time) bool {
+	_, until, err := RulesTimes(s)
+	return err != nil || !until.IsZero() && !at.Before(until)
+}
+
 // VerifyRules checks that a signature fits its key. Whose key that is, and what text it is about, it does not say.
 func VerifyRules(s *hook.RulesSignature) bool {
 	pub, err := Key(s.PublicKey)

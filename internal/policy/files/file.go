@@ -31,9 +31,10 @@ type file struct {
 
 	seen stamp // what stood there when it was last read
 	// good is what is in force of it; nil: nothing.
-	good     []byte
-	goodPath string // where that stands, if that is not path
-	loadedAt time.Time
+	good       []byte
+	goodSigned *hook.RulesSignature // who signed that
+	goodPath   string               // where that stands, if that is not path
+	loadedAt   time.Time
 }
 
 // stamp tells one content of a file from another, without reading it.

@@ -2,7 +2,9 @@ package files
 
 import (
 	"fmt"
+	"time"
 
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -31,7 +33,7 @@ func (b *Book) published() candidate {
 	f.layer = policy.User
 	if ok {
 		f.path = source.Name
-		return candidate{file: f, data: source.Data, fresh: true}
+		return candidate{file: f, data: source.Data, signed: source.Signed, fresh: true}
 	}
 	return candidate{file: f, fresh: true} // whatever was published before is not any more
 }
@@ -77,6 +79,32 @@ func (b *Book) Check(name, rules string) []hook.RuleProblem {
 		list = []hook.RuleProblem{{File: name, Message: clip(err.Error())}}
 	}
 	return limited(list)
+}
+
+// Signed are the files of rules in force that somebody signed, as long as the signature counts. Whose key that is
+// is for others to ask.
+func (b *Book) Signed() []hook.SignedRules {
+	b.mu.Lock()
+	all := b.signed
+	b.mu.Unlock()
+	now := time.Now()
+	var list []hook.SignedRules
+	for i := range all {
+		if !signed.RulesOver(&all[i].Signature, now) {
+			list = append(list, all[i])
+		}
+	}
+	return list
+}
+
+// signedIn are the sources that somebody signed.
+func signedIn(sources []policy.Source) (list []hook.SignedRules) {
+	for _, s := range sources {
+		if s.Signed != nil {
+			list = append(list, hook.SignedRules{Name: s.Name, Text: string(s.Data), Signature: *s.Signed})
+		}
+	}
+	return list
 }
 
 // Alone says why these rules, and no others, do not allow a request, as its hook would find that evaluates them by itself;

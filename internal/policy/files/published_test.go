@@ -3,6 +3,8 @@ package files
 import (
 	"os"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"assent/internal/hook"
 	"assent/internal/policy"
@@ -77,6 +79,57 @@ func TestPublished(t *testing.T) {
 	if p := s.Check("x", allowLs); p != nil {
 		t.Errorf("%+v", p)
 	}
+}
+
+// TestSigned: what an answer is said to come from has the signature of that very text, as long as it counts.
+func TestSigned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf(t)
+		now := policy.Source{}
+		s.Book = Open(s.cfgOf(func() (policy.Source, bool) { return now, now.Data != nil }))
+		publish := func(name, text string, until time.Duration) {
+			sig := &hook.RulesSignature{SHA256: name, SignedAt: time.Now().Format(time.RFC3339)}
+			if until != 0 {
+				sig.Until = time.Now().Add(until).Format(time.RFC3339)
+			}
+			now = policy.Source{Name: name, Layer: policy.User, Data: []byte(text), Signed: sig}
+			s.Reload()
+		}
+		// by is the signature of the answer to a command: the digest in it, which is the name here.
+		by := func(command string) string {
+			t.Helper()
+			from := s.says(command).From
+			for _, r := range s.Signed() {
+				if r.Name == from && r.Text == string(now.Data) {
+					return r.Signature.SHA256
+				}
+			}
+			return ""
+		}
+		want := func(what, command, signature string) {
+			t.Helper()
+			if got := by(command); got != signature {
+				t.Errorf("%s: %s is answered with the signature %q (%+v), want %q", what, command, got, s.says(command), signature)
+			}
+		}
+		publish("v1", "version: 1\nuse: [builtin/readonly@1]\nallow: ['Bash(make x)']\n", time.Hour)
+		want("a rule", "make x", "v1")
+		want("a pack that it uses", "ls", "v1")
+		want("both", "ls && make x", "v1")
+		time.Sleep(time.Hour) // of the fake clock
+		want("its time is over", "make x", "")
+		want("its time is over", "ls", "")
+		publish("v2", "version: 1\ndeny: ['Bash(rm *)']\nuse: [builtin/readonly@1]\n", 0)
+		want("for always", "rm x", "v2")
+		s.put("own.yaml", "version: 1\nallow: ['Bash(make y)']\n")
+		s.Reload()
+		want("a saved rule", "make y", "")
+		want("partly a saved rule", "ls; make y", "")
+		want("beside a saved rule", "ls", "v2")
+		s.put("user.yaml", "version: 1\nuse: [builtin/readonly@1]\n")
+		s.Reload()
+		want("the same pack, used by a file of one's own", "ls", "")
+	})
 }
 
 func (s *shelf) cfgOf(source func() (policy.Source, bool)) Config {

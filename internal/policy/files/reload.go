@@ -70,9 +70,10 @@ func (b *Book) current(now []stamp) bool {
 // candidate is a file while a set is being made.
 type candidate struct {
 	*file
-	data  []byte // what to load; nil: nothing
-	fresh bool   // data is what the file says now
-	saved bool   // it comes from Config.Saved, and only allows
+	data   []byte               // what to load; nil: nothing
+	signed *hook.RulesSignature // who signed data
+	fresh  bool                 // data is what the file says now
+	saved  bool                 // it comes from Config.Saved, and only allows
 }
 
 // name is where what is to be loaded stands.
@@ -96,7 +97,7 @@ func (b *Book) Reload() {
 		switch {
 		case err != nil:
 			problems = append(problems, f.problem(err))
-			c.data, c.fresh = f.good, false
+			c.data, c.signed, c.fresh = f.good, f.goodSigned, false
 		default:
 			c.data = data // nil where there is no file
 		}
@@ -144,7 +145,7 @@ func (b *Book) load(list []candidate, problems *[]hook.RuleProblem) (*policy.Set
 						*problems = append(*problems, problemOf(p))
 					}
 				}
-				c.data, c.fresh = c.good, false
+				c.data, c.signed, c.fresh = c.good, c.goodSigned, false
 			} else {
 				c.data = nil
 			}
@@ -162,7 +163,7 @@ func sourcesOf(list []candidate) []policy.Source {
 	var sources []policy.Source
 	for i := range list {
 		if c := &list[i]; c.data != nil {
-			sources = append(sources, policy.Source{Name: c.name(), Layer: c.layer, Data: c.data})
+			sources = append(sources, policy.Source{Name: c.name(), Layer: c.layer, Data: c.data, Signed: c.signed})
 		}
 	}
 	return sources
@@ -180,7 +181,7 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 		c := &list[i]
 		was := c.good
 		at := c.name()
-		c.file.good, c.file.goodPath = c.data, at
+		c.file.good, c.file.goodSigned, c.file.goodPath = c.data, c.signed, at
 		entry := hook.RuleFile{Path: at, Layer: string(c.layer), State: hook.FileInForce}
 		switch {
 		case c.fresh && c.data != nil && c.saved:
@@ -221,7 +222,7 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.set, b.sources, b.state, b.follows = set, sources, state, b.followed(list, problems)
+	b.set, b.sources, b.state, b.follows, b.signed = set, sources, state, b.followed(list, problems), signedIn(sources)
 	clear(b.repos) // they were made with the files before
 	known := map[ruleKey]bool{}
 	b.savedIn = map[string]string{}

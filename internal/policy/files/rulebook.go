@@ -72,6 +72,7 @@ type Book struct {
 	matches map[ruleKey]*matchCount // of the rules in set, and of repositories'
 	follows Follows                 // what stands in the place of the person's file
 	savedIn map[string]string       // where the rules of Config.Saved stand, by id
+	signed  []hook.SignedRules      // those of sources that somebody signed
 	alone   struct {                // the rules that Alone was asked about last
 		text string
 		set  *policy.Set

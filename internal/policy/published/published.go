@@ -161,22 +161,7 @@ func (s *Store) Source() (source policy.Source, ok bool) {
 	if v.Text == "" {
 		return policy.Source{}, false
 	}
-	return policy.Source{Name: Name(v.Version), Layer: policy.User, Data: []byte(v.Text)}, true
-}
-
-// Signed is what is published and who signed it; nil where nobody did.
-func (s *Store) Signed() (text string, signature *hook.RulesSignature) {
-	v := s.Now()
-	return v.Text, v.Signed
-}
-
-// SignedOf is the signature of what is published, if a rule in this file comes from there: the version itself, or a pack, which
-// it may use.
-func (s *Store) SignedOf(file string) *hook.RulesSignature {
-	if v := s.Now(); v.Text != "" && (file == Name(v.Version) || strings.HasPrefix(file, "builtin/")) {
-		return v.Signed
-	}
-	return nil
+	return policy.Source{Name: Name(v.Version), Layer: policy.User, Data: []byte(v.Text), Signed: v.Signed}, true
 }
 
 // Publish makes text the next version after the version after, with a signature or nil. Whether both are right is for the

@@ -25,6 +25,7 @@ const (
 	TypeProofs     = "proofs"
 	TypeLeaf       = "leaf"
 	TypeProof      = "proof"
+	TypeUnproved   = "unproved"
 	TypeCheckpoint = "checkpoint"
 	TypeEnd        = "end"
 )
@@ -61,6 +62,20 @@ type ProofLine struct {
 	Entry  []byte      `json:"entry,omitempty"`
 	Hashes []tlog.Hash `json:"hashes"`
 }
+
+// UnprovedLine names an entry of the request that has no proof here, by its sequence in the record.
+type UnprovedLine struct {
+	Type string `json:"type"`
+	Seq  uint64 `json:"seq"`
+	Why  string `json:"why"`
+}
+
+// Why an entry has no proof.
+const (
+	WhyBefore  = "before"  // it was recorded before the tree began
+	WhyWaits   = "waits"   // it has no checkpoint yet
+	WhyMissing = "missing" // the tree has been there, and has nothing of it
+)
 
 // NoteLine is a checkpoint.
 type NoteLine struct {
@@ -192,6 +207,8 @@ func parseJSONLine(text []byte) (any, error) {
 			v = &LeafLine{}
 		case TypeProof:
 			v = &ProofLine{}
+		case TypeUnproved:
+			v = &UnprovedLine{}
 		case TypeCheckpoint:
 			v = &NoteLine{}
 		}

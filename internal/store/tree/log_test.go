@@ -46,22 +46,30 @@ func decode(e tree.Entry) (rec hook.Record, err error) {
 
 // add adds a request that was asked and denied.
 func (m *memory) add(id string) {
+	m.ask(id)
+	m.deny(id)
+}
+
+func (m *memory) ask(id string) {
 	req := hook.Request{ID: id, ToolName: "Bash", InputSHA256: "d" + id}
-	for _, rec := range []hook.Record{
-		{ID: "a", RequestID: id, Step: hook.StepAsked, Time: time.Now(), Request: &req},
-		{ID: "b", RequestID: id, Step: hook.StepDecided, Time: time.Now(), Outcome: hook.Denied, By: &hook.Approver{Kind: hook.KindRule, ID: "no"}, Decision: &hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: "d" + id}},
-	} {
-		body, err := json.Marshal(rec)
-		if err != nil {
-			panic(err)
-		}
-		m.mu.Lock()
-		m.last++
-		m.entries[m.last] = tree.Entry{Seq: m.last, Subject: "approvals." + id, Header: map[string][]string{"Assent-Salt": {"s" + id}}, Body: body}
-		close(m.news)
-		m.news = make(chan struct{})
-		m.mu.Unlock()
+	m.put(hook.Record{ID: "a", RequestID: id, Step: hook.StepAsked, Time: time.Now(), Request: &req})
+}
+
+func (m *memory) deny(id string) {
+	m.put(hook.Record{ID: "b", RequestID: id, Step: hook.StepDecided, Time: time.Now(), Outcome: hook.Denied, By: &hook.Approver{Kind: hook.KindRule, ID: "no"}, Decision: &hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: "d" + id}})
+}
+
+func (m *memory) put(rec hook.Record) {
+	body, err := json.Marshal(rec)
+	if err != nil {
+		panic(err)
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last++
+	m.entries[m.last] = tree.Entry{Seq: m.last, Subject: "approvals." + rec.RequestID, Header: map[string][]string{"Assent-Salt": {"s" + rec.RequestID}}, Body: body}
+	close(m.news)
+	m.news = make(chan struct{})
 }
 
 func (m *memory) remove(seqs ...uint64) {
@@ -335,6 +343,71 @@ func TestProofs(t *testing.T) {
 		}
 		if _, err := r.log.Consistency(t.Context(), 5, 6); !errors.Is(err, tree.ErrSize) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestProofsOfALateTree: of each entry a proof says whether it is proved, and why not.
+func TestProofsOfALateTree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.ask("old") // 1; what follows is of after the tree began
+		r := start(t, m, nil, nil)
+		m.deny("old") // 2
+		m.ask("q")    // 3
+		synctest.Wait()
+		if _, err := r.log.Checkpoint(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m.mu.Lock()
+		m.fail = errors.New("the disk is full")
+		m.mu.Unlock()
+		m.deny("q")   // 4
+		m.add("late") // 5 and 6
+		synctest.Wait()
+		prove := func(id string) (audit.Report, string, error) {
+			var out bytes.Buffer
+			if err := r.log.Prove(t.Context(), id, tree.NewLineWriter(&out)); err != nil {
+				if out.Len() > 0 {
+					t.Errorf("%s: %v, and half a proof: %s", id, err, out.Bytes())
+				}
+				return audit.Report{}, "", err
+			}
+			return r.verify(out.Bytes()), out.String(), nil
+		}
+		rep, _, err := prove("old")
+		if want := []audit.Unproved{{Seq: 1, Why: tree.WhyBefore}}; err != nil || !rep.OK() || rep.Entries != 1 || !slices.Equal(rep.Unproved, want) {
+			t.Errorf("%v, %+v", err, rep)
+		}
+		rep, text, err := prove("q")
+		if want := []audit.Unproved{{Seq: 4, Why: tree.WhyWaits}}; err != nil || !rep.OK() || rep.Entries != 1 || !slices.Equal(rep.Unproved, want) {
+			t.Errorf("%v, %+v", err, rep)
+		}
+		if !strings.Contains(text, `{"type":"unproved","seq":4,"why":"waits"}`) {
+			t.Errorf("got %s", text)
+		}
+		if _, _, err = prove("late"); !errors.Is(err, tree.ErrBehind) {
+			t.Errorf("nothing of it has a checkpoint: %v", err)
+		}
+		m.mu.Lock()
+		m.fail = nil
+		m.mu.Unlock()
+		if rep, _, err = prove("q"); err != nil || !rep.OK() || rep.Entries != 2 || len(rep.Unproved) != 0 {
+			t.Errorf("sealed: %v, %+v", err, rep)
+		}
+		// What the tree never read, though it stands where the tree has been, was put in later.
+		r.stop()
+		m.add("gap") // 7 and 8
+		gone := m.entries[7]
+		m.remove(7)
+		r = start(t, m, r.key, nil)
+		m.add("next")
+		synctest.Wait()
+		m.mu.Lock()
+		m.entries[7] = gone
+		m.mu.Unlock()
+		if rep, _, err = prove("gap"); err != nil || len(rep.Findings) != 1 || !finds(rep, "the tree has nothing of it", 7) {
+			t.Errorf("put in later: %v, %+v", err, rep)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 // Errors of proofs.
 var (
 	ErrNotInTree = errors.New("the tree over the record has nothing of this request: it was recorded before the tree began, or forgotten, or never")
-	ErrBehind    = errors.New("the tree over the record has not come to this entry yet; try again")
+	ErrBehind    = errors.New("the tree over the record has not come to this yet; try again in a minute, and if that does not help, see assent doctor")
 	ErrSize      = errors.New("the tree over the record is smaller than that: it is older than the one that was seen")
 )
 
@@ -62,13 +62,21 @@ func (l *Log) Consistency(ctx context.Context, size, old int64) ([]tlog.Hash, er
 	if old == size {
 		return nil, nil
 	}
-	p, err := tlog.ProveTree(size, old, l.hashes(ctx))
+	l.mu.Lock()
+	last := l.last
+	l.mu.Unlock()
+	p, err := tlog.ProveTree(size, old, l.hashes(ctx, last))
 	return []tlog.Hash(p), err
 }
 
 // findLocked returns the block and the place in it of the leaf of an entry.
 func (l *Log) findLocked(ctx context.Context, seq uint64) (b *block, i int, err error) {
-	b, err = l.search(ctx, max(l.last.Epoch, 1), l.last, func(b *block) bool { return b.Record >= seq })
+	return l.find(ctx, l.last, seq)
+}
+
+// find is findLocked in the blocks up to last, of the record that this one is about.
+func (l *Log) find(ctx context.Context, last *block, seq uint64) (b *block, i int, err error) {
+	b, err = l.search(ctx, max(last.Epoch, 1), last, func(b *block) bool { return b.Record >= seq })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -109,11 +117,8 @@ func (l *Log) search(ctx context.Context, first uint64, last *block, has func(*b
 	return found, nil
 }
 
-// hashes reads the hashes of subtrees from the blocks. What the reader keeps is for one proof.
-func (l *Log) hashes(ctx context.Context) tlog.HashReader {
-	l.mu.Lock()
-	last := l.last
-	l.mu.Unlock()
+// hashes reads the hashes of subtrees from the blocks up to last.
+func (l *Log) hashes(ctx context.Context, last *block) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		out := make([]tlog.Hash, len(indexes))
 		for i, index := range indexes {
@@ -140,7 +145,9 @@ func (l *Log) hashes(ctx context.Context) tlog.HashReader {
 	})
 }
 
-// Prove writes the proof of a request: its entries that are there, and that the newest checkpoint has them.
+// Prove writes the proof of a request: its entries that are there, and that the newest checkpoint has them; of each that has no
+// proof, why. With an error nothing is written, unless that is the writer's: ErrBehind where all entries wait for their
+// checkpoint, ErrNotInTree where none will ever have one.
 func (l *Log) Prove(ctx context.Context, request string, to *LineWriter) error {
 	seqs, err := l.cfg.Store.EntriesOf(ctx, request)
 	if err != nil {
@@ -149,44 +156,79 @@ func (l *Log) Prove(ctx context.Context, request string, to *LineWriter) error {
 	if len(seqs) == 0 || seqs[len(seqs)-1] < l.start {
 		return ErrNotInTree
 	}
-	if err := l.readUntil(ctx, seqs[len(seqs)-1]); err != nil && l.Stopped() == nil {
+	if err := l.readUntil(ctx, seqs[len(seqs)-1]); err != nil && l.Stopped() == nil && !errors.Is(err, ErrBehind) {
 		return err
 	}
-	head, err := l.Checkpoint(ctx)
+	if _, err := l.Checkpoint(ctx); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	last := l.last // further blocks do not belong to this proof
+	l.mu.Unlock()
+	lines, err := l.proofs(ctx, last, seqs)
 	if err != nil {
 		return err
 	}
-	to.Line(ProofsLine{TypeProofs, Version, head.Origin})
-	to.Line(NoteLine{TypeCheckpoint, head.Note})
-	proved := 0
-	for _, seq := range seqs {
-		l.mu.Lock()
-		b, i, err := l.findLocked(ctx, seq)
-		l.mu.Unlock()
-		if errors.Is(err, ErrNotInTree) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		n := b.Size + int64(i)
-		proof, err := tlog.ProveRecord(head.Size, n, l.hashes(ctx))
-		if err != nil {
-			return err
-		}
-		line := ProofLine{Type: TypeProof, N: n, Leaf: b.Leaves[i], Hashes: proof}
-		err = l.cfg.Store.EntriesBetween(ctx, seq, seq, func(e Entry) error {
-			line.Entry = e.Text()
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	to.Line(ProofsLine{TypeProofs, Version, last.checkpoint.Origin})
+	to.Line(NoteLine{TypeCheckpoint, last.Note})
+	for _, line := range lines {
 		to.Line(line)
-		proved++
-	}
-	if proved == 0 {
-		return ErrNotInTree
 	}
 	return to.End()
+}
+
+// proofs returns the lines about these entries, which are proved by the checkpoint of the block last. They are few: those of one
+// request.
+func (l *Log) proofs(ctx context.Context, last *block, seqs []uint64) (lines []any, err error) {
+	began, err := l.block(ctx, max(last.Epoch, 1))
+	if err != nil {
+		return nil, err
+	}
+	waits, none := false, true
+	for _, seq := range seqs {
+		why := ""
+		switch {
+		case seq < began.leaves[0].Seq:
+			why = WhyBefore
+		case seq > last.Record:
+			why, waits = WhyWaits, true
+		default:
+			line, err := l.proof(ctx, last, seq)
+			if err == nil {
+				none = false
+				if line.Entry != nil { // else it was forgotten just now
+					lines = append(lines, line)
+				}
+				continue
+			}
+			if !errors.Is(err, ErrNotInTree) {
+				return nil, err
+			}
+			why, none = WhyMissing, false
+		}
+		lines = append(lines, UnprovedLine{TypeUnproved, seq, why})
+	}
+	switch {
+	case none && waits:
+		return nil, ErrBehind
+	case none || len(lines) == 0:
+		return nil, ErrNotInTree
+	}
+	return lines, nil
+}
+
+// proof returns the line of one entry, without the entry where that is gone by now.
+func (l *Log) proof(ctx context.Context, last *block, seq uint64) (ProofLine, error) {
+	b, i, err := l.find(ctx, last, seq)
+	if err != nil {
+		return ProofLine{}, err
+	}
+	line := ProofLine{Type: TypeProof, N: b.Size + int64(i), Leaf: b.Leaves[i]}
+	if line.Hashes, err = tlog.ProveRecord(last.checkpoint.Size, line.N, l.hashes(ctx, last)); err != nil {
+		return ProofLine{}, err
+	}
+	return line, l.cfg.Store.EntriesBetween(ctx, seq, seq, func(e Entry) error {
+		line.Entry = e.Text()
+		return nil
+	})
 }
