@@ -98,8 +98,8 @@ func (a *app) root() *cobra.Command {
 		Long: `assent holds each permission request of a coding agent until a person answers it, and
 hands the answer back to the waiting agent. Without a command it prints what waits.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
-client always exits with 0.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker can be reached, 4 the broker refused.
+The hook client always exits with 0.`,
 		Example: `  assent up                         set everything up, step by step
   assent phone                      answer on a phone
   assent simulate                   raise a sample request, without an agent
