@@ -28,6 +28,9 @@ An intact record is left alone. serve --repair does the same before it starts.`,
 		RunE: func(*cobra.Command, []string) error {
 			rep, err := stream.Repair(a.stateDir)
 			var locked *stream.LockedError
+			if errors.Is(err, stream.ErrNoState) {
+				return fmt.Errorf("%s: %w; name the broker's state directory with --state-dir", a.stateDir, err)
+			}
 			if errors.As(err, &locked) {
 				return fmt.Errorf("%w; repair works while no broker runs, or use serve --repair", err)
 			}
