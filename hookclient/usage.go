@@ -6,8 +6,8 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
   --socket PATH                the broker's socket ($XDG_RUNTIME_DIR/assent/hook.sock)
   --socket-owner USER          whose broker listens there, by name or number (the user who runs the hook)
   --url URL                    a broker elsewhere: http to loopback here, https with "assent hook"; several
-                               brokers of one cluster, with commas or one by one: the next is asked where
-                               one does not answer. With --socket too, the broker there is asked first
+                               brokers of one cluster, separated by commas or repeated: if one does not
+                               answer, the next is asked. With --socket, the broker there is asked first
   --cacert FILE                certificates to trust for an https URL, instead of the system's
   --timeout DURATION           how long a permission request waits (590s)
   --on-timeout abstain|deny    its answer when the time is up (abstain: the agent's own prompt decides)
@@ -15,10 +15,10 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
   --transcript on|off          whether the broker is shown the end of the agent's transcript with a
                                permission request (on with a socket, off with a URL)
 
-What no flag says is read from /etc/assent/hook.conf, then from $XDG_CONFIG_HOME/assent/hook.conf (lines
+What no flag sets is read from /etc/assent/hook.conf, then from $XDG_CONFIG_HOME/assent/hook.conf (lines
 like "timeout = 590s"; also "token = ...", which assent join writes, "contain = ABI PATH", which assent
 install writes, and "require = signed" with "trust = device:KEY" and "trust-rules = device:KEY", which
-assent-hook-strict and assent hook heed), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
+assent-hook-strict and assent hook obey), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
 
 // Usage is the help text of the command called name.
 func Usage(name string) string {

@@ -31,17 +31,18 @@ func (a *app) acpCmd() *cobra.Command {
 	var f acpFlags
 	c := &cobra.Command{
 		Use:   "acp [flags] -- AGENT [ARGS...]",
-		Short: "Answer an editor's agent from here too (Agent Client Protocol)",
-		Long: `Start AGENT, and carry the Agent Client Protocol between it and the editor that started this
-command: every line as it is. What the agent asks its editor for is asked here too, and the
-first answer counts: the editor's dialog stays up until then. Put it before the agent's
-command in the editor's settings.
+		Short: "Answer the agent of an editor here too (Agent Client Protocol)",
+		Long: `Start AGENT, and pass the Agent Client Protocol between the agent and the editor that started this
+command, every line unchanged. What the agent asks its editor is also asked at the broker, and the
+first answer counts; the editor's dialog stays open until then. In the editor's settings, put this
+command before the agent's.
 
-Whatever is wrong with assent, the editor's dialog decides alone. So it does where the agent
-does not say the whole of what would run, or has no plain yes and no. The exit code is the
-agent's; 127 where it could not be started.
+If something is wrong with assent, the editor's dialog decides alone. It also decides alone if the
+agent does not state everything that would run, or offers no plain yes and no. The exit code is
+the agent's, or 127 if the agent could not be started.
 
-Without --socket, --url or --state-dir the broker is that of hook.conf, else of this machine.`,
+Without --socket, --url or --state-dir, the broker is the one in hook.conf, else the one of this
+machine.`,
 		Example: `  assent acp -- gemini --acp
   assent acp -- opencode acp
   assent acp --socket /run/user/1000/assent/hook.sock -- qwen --acp --approval-mode default`,

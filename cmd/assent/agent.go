@@ -20,10 +20,11 @@ import (
 func (a *app) agentCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "Agents of hosts: list them, start sessions, speak to them, cancel",
-		Long: `List the agents that hosts offer, start sessions of them, speak to them and cancel what they do; and check
-and run those that may be started on this machine. These stand in agents.yaml, beside your other configuration
-of assent. Where there is no such file nothing can be started.`,
+		Short: "List the agents of hosts, start sessions, send prompts, cancel",
+		Long: `Work with agents on a host, a machine that runs assent agent serve: list the agents, start
+sessions, send prompts, and cancel what a session is doing. On the host itself, example, doctor,
+accept and serve set the agents up. The agents that may be started there are listed in
+agents.yaml, beside assent's other configuration files; without that file nothing can be started.`,
 		Example: "  assent agent list\n  assent agent start coder 'fix the flaky test'\n  assent agent doctor",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -37,10 +38,10 @@ func (a *app) agentDoctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check agents.yaml and each agent in it",
-		Long: `Check agents.yaml, and for each agent in it: whether anybody else can write to its project or replace its
-program, whether what the project brings for Claude Code was accepted as it is, and whether settings keep
-Claude Code from asking. Changes nothing. Exits 1 when the file cannot be used or an agent would not be
-started.`,
+		Long: `Check agents.yaml, and for each agent in it: whether anybody else can write to its project or
+replace its program, whether what the project brings for Claude Code was accepted in its present
+form, and whether settings keep Claude Code from asking. Nothing is changed. Exits 1 if the file
+cannot be used or an agent would not be started.`,
 		Example: "  assent agent doctor\n  assent agent doctor --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -109,10 +110,11 @@ func (a *app) agentAcceptCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accept AGENT",
 		Short: "Accept what an agent's project brings for Claude Code",
-		Long: `Show what the project of an agent brings for Claude Code: everything in .claude, and .mcp.json, there and
-in the directories above that count. Started without a terminal Claude Code does not ask whether to
-trust it, so an agent is not started before you accepted it. Look at the files, then run the command that is printed, which accepts them just as they
-were shown. When one of them changes, they have to be accepted again.`,
+		Long: `Show what an agent's project brings for Claude Code: everything in .claude, and .mcp.json, in the
+project and in those directories above it that count. Claude Code started without a terminal does
+not ask whether to trust a project, so no agent is started before you have accepted these files.
+Look at them, then run the printed command: it accepts the files exactly as they were shown. When
+one of them changes, they have to be accepted again.`,
 		Example: "  assent agent accept coder\n  assent agent accept coder --seen 5f0c2a...",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -152,7 +154,7 @@ were shown. When one of them changes, they have to be accepted again.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&seen, "seen", "", "accept what was shown with this digest, if it still is so")
+	c.Flags().StringVar(&seen, "seen", "", "accept the files that were shown with this digest, if they are unchanged")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: agent, project, files, settings, digest, accepted")
 	return c
 }

@@ -125,7 +125,7 @@ func TestAgentServeSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "no broker runs") {
+	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "no broker is running") {
 		t.Errorf("no broker: %v", err)
 	}
 	token := filepath.Join(filepath.Dir(path), hostToken)

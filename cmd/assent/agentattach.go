@@ -21,22 +21,23 @@ func (a *app) agentAttachCmd() *cobra.Command {
 	f := agentFlags{expires: 10 * time.Minute}
 	c := &cobra.Command{
 		Use:   "attach SESSION",
-		Short: "Read along in a session of an agent, and type prompts to it",
-		Long: `Read what happens in a session of an agent, as it happens, above a line to type into: what is typed is sent as
-a prompt, as assent agent prompt does, or resume where the session's process has ended. Ctrl-C leaves,
-and the agent goes on. Nothing is taken over: the page and others can speak to it meanwhile, and
-requests are answered where they always are.
+		Short: "Follow a session of an agent, and type prompts to it",
+		Long: `Follow a session of an agent live, above a line to type into. Each line you type is sent as a
+prompt, as assent agent prompt does, or resume if the session's process has ended. Ctrl-C leaves
+the session, and the agent carries on. Attaching keeps nobody out: the page and others can send
+prompts meanwhile, and permission requests are answered where they always are.
 
-Where standard input is no terminal each of its lines is a prompt, and the command ends when what became of
-all of them is known; it fails where one of them did. A prompt of several lines is for assent agent prompt.
-SESSION is an id, or the beginning of one that only one session has.`,
+If standard input is not a terminal, each of its lines is sent as a prompt, and the command ends
+once the result of every prompt is known; it fails if one of them failed. To send a prompt of
+several lines, use assent agent prompt. SESSION is the session's id, or a beginning of it that no
+other session shares.`,
 		Example: "  assent agent attach 25e5a0e9\n  echo 'run the tests' | assent agent attach 25e5a0e9 --json",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.attach(cmd.Context(), f, args[0])
 		},
 	}
-	c.Flags().StringVar(&f.agent, "agent", "", "whose session it is, if its host is away")
+	c.Flags().StringVar(&f.agent, "agent", "", "the agent that has the session; needed while its host is away")
 	c.Flags().DurationVar(&f.expires, "expires", f.expires, "how long a prompt may wait for the host, at most 24h")
 	c.Flags().BoolVar(&a.json, "json", false, "each event of the session as one line of JSON, hidden ones too")
 	return c

@@ -21,9 +21,10 @@ func (a *app) agentExampleCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "example [NAME]",
 		Short: "Print an agents.yaml for the project in this directory",
-		Long: `Print an agents.yaml with one agent, called coder or NAME: the git work tree in which the command runs, or
-else its directory, Claude Code as it is installed here, and the paired devices that may start agents. It
-changes nothing. Look at it, leave out whom you do not mean, and put it where agents.yaml stands.`,
+		Long: `Print an agents.yaml with one agent, called coder or NAME. Its project is the git work tree around
+the current directory, or else that directory; its program is the installed Claude Code; and the
+paired devices may start it. Nothing is changed. Look at the text, remove the devices that should
+not start agents, and save it as agents.yaml.`,
 		Example: "  cd ~/app && (umask 077; assent agent example > ~/.config/assent/agents.yaml)\n  assent agent doctor",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -17,13 +17,15 @@ func (a *app) agentHandoverCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "handover SESSION",
 		Short: "Hand a session of an agent over to a terminal",
-		Long: `Hand a session of an agent over to a terminal. Once no turn of it runs, its host ends the process, and what
-waits for the session is refused. Then the line is printed that goes on with it in a terminal of the host; it
-alone is on standard output. A session whose process has ended is handed over at once.
+		Long: `Hand a session of an agent over to a terminal. When the running turn is over, the host ends the
+session's process and refuses the prompts that wait for it. Then the command prints the line that
+continues the session in a terminal of the host; standard output holds nothing else. A session
+whose process has ended is handed over at once.
 
-Two programs on one session lose each other's turns. So nothing is sent to it after that but assent agent resume,
-and that only once the terminal has ended it. SESSION is an id, or the beginning of one that only one
-session has. Ctrl-C ends the waiting, and not the handover; the same command again prints the line.`,
+Two programs on one session lose each other's turns. So after the handover the session takes only
+assent agent resume, and only once the terminal has ended the session. SESSION is the session's
+id, or a beginning of it that no other session shares. Ctrl-C ends the waiting but not the
+handover; run the command again to print the line.`,
 		Example: "  assent agent handover 25e5a0e9\n  assent agent handover 25e5a0e9 --json | jq -r .command",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -53,7 +55,7 @@ session has. Ctrl-C ends the waiting, and not the handover; the same command aga
 			return a.toSession(cmd.Context(), f, args[0], hook.Message{Kind: hook.MessageHandover})
 		},
 	}
-	c.Flags().StringVar(&f.agent, "agent", "", "whose session it is, if its host is away")
+	c.Flags().StringVar(&f.agent, "agent", "", "the agent that has the session; needed while its host is away")
 	f.add(a, c, false)
 	c.Flags().Lookup("wait").Usage = "how long to wait for the end of the turn; 0: not at all"
 	return c

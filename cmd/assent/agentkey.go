@@ -24,15 +24,18 @@ func (a *app) agentKeyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key",
 		Short: "Pair this terminal as a device that can start agents",
-		Long: `Make a key for this terminal and pair it, or show the one that it has. A host obeys only what a paired
-device signed, and never the broker's owner, whose token every program of yours can read. The key stands
-in agent-key.json beside your other configuration, for your eyes only: agents that run as you could read
-it. So make one on a machine where none runs, or send messages from the page. A terminal that reaches the
-broker with --url says that its code is independent of it, one beside the broker that it is not.
+		Long: `Make a key for this terminal and pair the terminal as a device, or show the key that it already
+has. A host obeys only what a paired device signed. It does not obey the broker's owner, whose
+token any program of yours can read. The key is stored in agent-key.json beside assent's other
+configuration files, readable by you only; but agents that run as you could read it too. So make
+the key on a machine where no agent runs, or send messages from the page.
 
-It is let in with the role operate, like any device: with assent pair CODE --role operate if it is the
-first that may send text, else on the page of a paired administrator, under You, Devices. Then put what
-is printed into accept in agents.yaml of the host.`,
+A terminal that reaches the broker with --url is listed as independent of the broker; a terminal
+on the broker's machine is not (assent device list --help).
+
+The terminal is let in with the role operate, like any device: with assent pair CODE --role
+operate if it is the first device that may send text, otherwise on the page of a paired
+administrator, under You, Devices. Then add the printed text to accept in agents.yaml on the host.`,
 		Example: "  assent agent key\n  assent agent key --name laptop --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -39,8 +39,10 @@ func sessionStands(x *api.Agent, s *api.AgentSession) string {
 
 func (a *app) agentListCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the agents that hosts offer, and their sessions",
+		Use:   "list",
+		Short: "List the agents that hosts offer, and their sessions",
+		Long: `List the agents that hosts offer: the name of each, whether it can take work, its host, its
+project, and its sessions with the state of each.`,
 		Example: "  assent agent list\n  assent agent list --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -89,11 +91,12 @@ func (a *app) agentStartCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "start AGENT TEXT...",
 		Short: "Start a session of an agent with a prompt",
-		Long: `Start a session of an agent with a prompt. TEXT of a single - is read from standard input. The prompt is
-signed with this terminal's key (assent agent key), recorded before it is sent and run once at most,
-whoever is killed meanwhile. The session asks for permission as any other does.
+		Long: `Start a session of an agent with a prompt. If TEXT is -, the prompt is read from standard input.
+The prompt is signed with this terminal's key (assent agent key), recorded before it is sent, and
+run at most once, even if the broker or the host is killed meanwhile. The session asks for
+permission like any other.
 
-Prints the session's id, by which it is spoken to, gone on with and cancelled.`,
+The command prints the session's id, which assent agent prompt, resume and cancel take.`,
 		Example: "  assent agent start coder 'fix the flaky test in internal/auth' --budget 2\n  assent agent start coder - --json < task.md",
 		Args:    wantWords("want an AGENT and a TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -110,14 +113,14 @@ Prints the session's id, by which it is spoken to, gone on with and cancelled.`,
 
 func (a *app) agentPromptCmd() *cobra.Command {
 	return a.agentSessionCmd("prompt", hook.MessagePrompt, "Send a prompt to a session of an agent",
-		`Send a prompt to a session that an agent of a host has. Where a turn runs the prompt comes next.`,
+		`Send a prompt to a session of an agent. If a turn is running, the prompt comes after it.`,
 		"  assent agent prompt 25e5a0e9 'now the same for internal/feed'")
 }
 
 func (a *app) agentResumeCmd() *cobra.Command {
-	return a.agentSessionCmd("resume", hook.MessageResume, "Go on with a session of an agent that has ended",
-		`Go on with a session of an agent that has ended, with a prompt. A session that another program has open is
-not gone on with: its turns would be lost.`,
+	return a.agentSessionCmd("resume", hook.MessageResume, "Continue an ended session of an agent with a prompt",
+		`Continue an ended session of an agent with a prompt. A session that another program has open is not
+continued, because its turns would be lost.`,
 		"  assent agent resume 25e5a0e9 'the review asks for a test' --budget 3")
 }
 
@@ -125,9 +128,10 @@ func (a *app) agentCancelCmd() *cobra.Command {
 	var f agentFlags
 	c := &cobra.Command{
 		Use:   "cancel SESSION",
-		Short: "Cancel what a session of an agent does",
-		Long: `Cancel what a session of an agent does, and what waits to be done in it. The session stays, and can be
-spoken to. SESSION is an id, or the beginning of one that only one session has.`,
+		Short: "Cancel what a session of an agent is doing",
+		Long: `Cancel what a session of an agent is doing, and the prompts that wait for the session. The session
+stays, and takes further prompts. SESSION is the session's id, or a beginning of it that no other
+session shares.`,
 		Example: "  assent agent cancel 25e5a0e9\n  assent agent cancel 25e5a0e9 --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -139,7 +143,7 @@ spoken to. SESSION is an id, or the beginning of one that only one session has.`
 			return a.toSession(cmd.Context(), f, args[0], hook.Message{Kind: hook.MessageCancel})
 		},
 	}
-	c.Flags().StringVar(&f.agent, "agent", "", "whose session it is, if its host is away")
+	c.Flags().StringVar(&f.agent, "agent", "", "the agent that has the session; needed while its host is away")
 	f.add(a, c, false)
 	return c
 }
@@ -150,9 +154,10 @@ func (a *app) agentSessionCmd(use, kind, short, long, example string) *cobra.Com
 	c := &cobra.Command{
 		Use:   use + " SESSION TEXT...",
 		Short: short,
-		Long: long + ` TEXT of a single - is
-read from standard input. SESSION is an id, or the beginning of one that only one session has. It is
-signed and sent as assent agent start does.`,
+		Long: long + `
+
+If TEXT is -, the prompt is read from standard input. SESSION is the session's id, or a beginning of it
+that no other session shares. The prompt is signed and sent as by assent agent start.`,
 		Example: example + "\n" + strings.TrimSuffix(example[:strings.LastIndex(example, " '")], " ") + " - --json < words.md",
 		Args:    wantWords("want a SESSION and a TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -163,7 +168,7 @@ signed and sent as assent agent start does.`,
 			return a.toSession(cmd.Context(), f, args[0], hook.Message{Kind: kind, Prompt: text})
 		},
 	}
-	c.Flags().StringVar(&f.agent, "agent", "", "whose session it is, if its host is away")
+	c.Flags().StringVar(&f.agent, "agent", "", "the agent that has the session; needed while its host is away")
 	f.add(a, c, kind == hook.MessageResume)
 	return c
 }

@@ -37,18 +37,18 @@ func (a *app) agentServeCmd() *cobra.Command {
 	var name string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the agents of agents.yaml for whom it accepts",
-		Long: `Run the agents of this machine. The command connects to the broker, says which agents agents.yaml has, and
-starts, prompts and cancels them as the devices say whose keys agents.yaml accepts. It verifies each
-message itself, and obeys neither the broker nor its owner.
+		Short: "Run this machine's agents for the devices that agents.yaml accepts",
+		Long: `Run the agents of this machine. The command connects to the broker, announces the agents in
+agents.yaml, and starts, prompts and cancels them when a device asks for it whose key agents.yaml
+accepts. It verifies each message itself, and obeys neither the broker nor its owner.
 
-Agents ask for permission as any other: through hooks and assent mcp, at the broker. They outlive
-this command: when it ends, or is killed, they go on, and the next one takes them up where they
-are. Ctrl-C and SIGTERM end it.
+The agents ask for permission like any others: through hooks and assent mcp, at the broker. They
+outlive this command: when it ends or is killed, the agents carry on, and the next assent agent
+serve takes them over. Ctrl-C and SIGTERM end the command.
 
 The token comes from ASSENT_TOKEN, or from host.token beside agents.yaml. For the broker of this
-state directory one is made if there is none. Its role is host: it can neither approve nor send a
-message.`,
+state directory, a token is created if there is none. Its role is host: it can neither approve
+requests nor send messages.`,
 		Example: `  assent agent doctor && assent agent serve
   ASSENT_TOKEN=... assent agent serve --url https://box.example.net`,
 		Args: noArgs,

@@ -24,15 +24,19 @@ func (a *app) approverCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approver",
 		Short: "Serve the page on this machine, for a broker elsewhere",
-		Long: `Serve the page for approvers on this machine, from this program, and hand its calls on to the broker of --url.
+		Long: `Serve the page for approvers from this program, on this machine, and pass its calls on to the
+broker at --url.
 
-The page that a broker serves shows what the broker's owner wants, and signs what that code says. This one does not come
-from the broker, and neither does what it shows of a request: tool, directory and input are read here, in the agent's own request, and so is
-the digest that is signed. Where the broker says something else, the page says so and nothing can be allowed. So a
-key of this page may be called independent in hook.conf: a broker that was stolen can deny with it, but not allow.
+A page that the broker serves shows whatever the broker's owner wants, and signs whatever that
+page's code says. The page of this program does not come from the broker. The tool, the directory
+and the input that it shows are read here from the agent's own request, and so is the digest that
+is signed. If the broker says something else, the page says so, and nothing can be allowed. So
+hook.conf may call a key of this page independent: a stolen broker can then deny requests, but not
+allow them.
 
-It listens on this machine only and keeps nothing. Pair the browser once, as at the broker: its key is for this address and
-port alone. Only requests of Claude Code can be allowed here; all others can be denied.`,
+The program listens on this machine only and stores nothing. Pair the browser once, as with a
+broker: its key is valid for this address and port only. Only requests of Claude Code can be
+allowed here; requests of other agents can only be denied.`,
 		Example: "  assent approver --url https://box.example.net\n  assent approver --url https://box.example.net --cacert ca.pem --listen 127.0.0.1:7800",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -21,8 +21,8 @@ func (a *app) auditCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Who allowed what, and whether its signature fits",
-		Long: `Look through the requests that ended: which device or rule allowed what, and whether what was signed still
-fits what the record says. The broker has to run.`,
+		Long: `Look through past requests: which device or rule decided each one, and whether its signature still
+fits the record. All these commands but verify need a running broker.`,
 		Example: "  assent audit search --device \"Alice's phone\" --since 7d\n  assent audit report --since 30d --format csv > decisions.csv",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -61,9 +61,10 @@ func (a *app) auditSearchCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search",
 		Short: "Show the requests that a device or a rule decided",
-		Long: `Show the requests that ended, the last one first: when, how, who or what decided, and whether the device's
-signature fits, verified again with the key that the record holds. A device is named by its name, its id or
-its key, a rule by its id. Exits 1 where a signature does not fit its record.`,
+		Long: `Show past requests, newest first: when each one was decided, its outcome, who or what decided, and
+whether the device's signature fits; the signature is verified again with the key that the record
+holds. Name a device by its name, its id or its key, and a rule by its id. Exits 1 if a signature
+does not fit the record.`,
 		Example: `  assent audit search --device "Alice's phone" --since 7d
   assent audit search --rule go-test --since 24h --json
   assent audit search --risk danger --outcome allowed --since 30d`,
@@ -115,10 +116,11 @@ func (a *app) auditReportCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report",
 		Short: "Write all decisions as a table",
-		Long: `Write the requests that ended, the last one first, as comma separated values or lines of JSON: times, agent,
-directory, tool, the digest of its input, outcome, who or what decided, the key, and whether its signature fits. Cells
-that a program for tables could take for a formula begin with an apostrophe. No input and no text of an agent is in it.
-Exits 1 where a signature does not fit its record, after the whole report.`,
+		Long: `Write past requests, newest first, as comma-separated values or as lines of JSON: times, agent,
+directory, tool, the digest of the tool's input, outcome, who or what decided, the key, and
+whether the signature fits. The report holds no inputs and no text of an agent. Cells that a
+spreadsheet could take for a formula begin with an apostrophe. Exits 1 if a signature does not fit
+the record, after the complete report.`,
 		Example: "  assent audit report --since 30d --format csv > decisions.csv\n  assent audit report --since 7d --format json | jq -r '.byName'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

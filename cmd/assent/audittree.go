@@ -28,10 +28,11 @@ func (a *app) auditCheckpointCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "checkpoint",
 		Short: "Show the newest signed checkpoint of the record",
-		Long: `Show the newest checkpoint: a signed note (C2SP tlog-checkpoint) that stands for all of the record up to it. What
-waits for one gets it now. Keep it elsewhere, in a file or a git repository: against it, nobody can change, leave
-out or put in anything that was recorded before, not even who runs the broker. --key shows the public key that
-verifies it; note that on the day the broker is set up.`,
+		Long: `Show the newest checkpoint: a signed note (C2SP tlog-checkpoint) that covers the whole record up
+to that point, including what no checkpoint covered before. Keep checkpoints somewhere else, in a
+file or a git repository: then nobody, not even whoever runs the broker, can change, remove or
+insert an earlier entry without being noticed. --key shows the public key that verifies
+checkpoints; save the key on the day the broker is set up.`,
 		Example: "  assent audit checkpoint >> kept.txt\n  assent audit checkpoint --key > broker.pub",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +54,7 @@ verifies it; note that on the day the broker is set up.`,
 			return stoppedTree(c)
 		},
 	}
-	c.Flags().BoolVar(&key, "key", false, "the public key of the broker instead")
+	c.Flags().BoolVar(&key, "key", false, "print the broker's public key instead")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
@@ -79,9 +80,10 @@ func (a *app) auditProveCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prove NUMBER|ID",
 		Short: "Write the proof of one request",
-		Long: `Write what was recorded of one request, with the proof that a signed checkpoint has it, as lines of JSON. Whoever
-has the broker's public key verifies it with assent audit verify, and needs no broker. Entries without a proof are named
-in it: those of before the tree began, and those that have no checkpoint yet. With an error nothing is written.`,
+		Long: `Write what was recorded about one request, as lines of JSON, with the proof that a signed
+checkpoint covers it. Anybody who has the broker's public key can verify the proof with assent
+audit verify, without a broker. Entries without a proof are named in it: those from before the
+tree began, and those that no checkpoint covers yet. After an error nothing has been written.`,
 		Example: "  assent audit prove 417 > proof.jsonl\n  assent audit verify proof.jsonl --key broker.pub",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,9 +123,10 @@ func (a *app) auditExportCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Write the record with its proofs",
-		Long: `Write the record, whole or since a time, with the signed checkpoints that prove it, as lines of JSON: every request
-with its input, who decided with which key, when it was delivered. It holds what agents wanted to do, so it is as
-secret as that. assent audit verify verifies it on any machine.`,
+		Long: `Write the record as lines of JSON, all of it or from a time on, with the signed checkpoints that
+prove it: every request with its input, who decided with which key, and when the answer was
+delivered. The file shows what agents wanted to do, so keep it just as secret. assent audit verify
+verifies it on any machine.`,
 		Example: "  assent audit export --output record.jsonl\n  assent audit export --since 30d > november.jsonl",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -146,7 +149,7 @@ secret as that. assent audit verify verifies it on any machine.`,
 		},
 	}
 	c.Flags().StringVar(&since, "since", "", "how far back; all of it by default")
-	c.Flags().StringVarP(&output, "output", "o", "", "write this file, when all is there, readable by you alone")
+	c.Flags().StringVarP(&output, "output", "o", "", "write this file once the export is complete, readable by you only")
 	return c
 }
 
@@ -173,14 +176,16 @@ func (a *app) auditVerifyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Verify an export or a proof, without a broker",
-		Long: `Verify what assent audit export or prove wrote, with the broker's public key and nothing else: that nothing was
-changed, left out or put in, that each device's signature fits and is of the time when its request waited, and that
-it is the record of which checkpoints were kept elsewhere. FILE - is the standard input. --key is a key, or a file of keys, one a line; --kept a file of
-checkpoints.
+		Long: `Verify a file that assent audit export or prove wrote, with nothing but the broker's public key:
+that nothing was changed, left out or put in; that each device's signature fits and dates from the
+time when its request waited; and that the file continues the checkpoints that were kept
+elsewhere. FILE - is standard input. --key is a key, or a file with one key on each line; --kept
+is a file of checkpoints.
 
-Whoever writes rules can sign them with a key of their own, so an answer by signed rules counts as signed only where
---trust-rules names the key; rules of any other key are then told as wrong. Without --trust-rules the keys are listed as
-not named. Exits 1 when anything is wrong, with what, where, and what to do.`,
+Anybody who writes rules can sign them with a key of their own. So an answer by signed rules counts
+as signed only if --trust-rules names that key, and rules signed by any other key are then reported
+as wrong. Without --trust-rules the report lists the keys as not named. Exits 1 if anything is
+wrong, and says what, where, and what to do.`,
 		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --trust-rules device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -238,8 +243,8 @@ not named. Exits 1 when anything is wrong, with what, where, and what to do.`,
 	}
 	c.Flags().StringArrayVar(&keys, "key", nil, "a public key of the broker, or a file of them; may be repeated")
 	c.Flags().StringArrayVar(&kept, "kept", nil, "a file of checkpoints that were kept elsewhere; may be repeated")
-	c.Flags().StringArrayVar(&rulesKeys, "trust-rules", nil, "whose signature of rules counts, device:KEY as assent rules key prints it, perhaps with since and a time behind it; may be repeated (default: nobody's)")
-	c.Flags().DurationVar(&skew, "skew", audit.Skew, "by how much the clocks of brokers and devices may have differed")
+	c.Flags().StringArrayVar(&rulesKeys, "trust-rules", nil, "whose signature of rules counts: device:KEY as assent rules key prints it, optionally followed by since and a time; may be repeated (default: nobody's)")
+	c.Flags().DurationVar(&skew, "skew", audit.Skew, "how far the clocks of brokers and devices may have differed")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }

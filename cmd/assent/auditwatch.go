@@ -28,9 +28,10 @@ func (a *app) auditWatchCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch",
 		Short: "Keep checkpoints, and notice a record that was rewritten",
-		Long: `Ask the broker for its newest checkpoint again and again, verify that it continues the one before, and append it to
-a file. Run it on another machine (--url, ASSENT_TOKEN), or with --once from cron: a record that was rewritten, or
-put back to what it once was, is noticed then, and it exits 1. Without --key the broker's own word is taken for its key.`,
+		Long: `Ask the broker for its newest checkpoint at intervals, verify that it continues the one before,
+and append it to a file. Run the command on another machine (--url, ASSENT_TOKEN), or with --once
+from cron. If the record was rewritten, or put back to an older state, the command says so and
+exits 1. Without --key, the key that the broker itself names is believed.`,
 		Example: "  assent audit watch --keep kept.txt --key broker.pub\n  assent audit watch --keep kept.txt --once --url https://box.example.net",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -37,8 +37,10 @@ type ciFlags struct {
 
 func (a *app) ciCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "ci",
-		Short:   "Run an agent unattended: rules and approvers decide",
+		Use:   "ci",
+		Short: "Run an agent unattended: rules and approvers decide",
+		Long: `Run a coding agent where no person watches, such as in a pipeline. Rules decide first, approvers
+can answer the rest, and what nobody allows in time is denied. See docs/ci.md.`,
 		Example: "  assent ci run --report assent -- claude -p \"fix the tests\"",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -52,22 +54,24 @@ func (a *app) ciRunCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [flags] -- AGENT ARGS",
 		Short: "Run claude -p, codex exec or copilot -p under rules; deny what is not allowed in time",
-		Long: `Run an agent in a pipeline. What a rule allows runs, what a rule denies does not, and what no
-rule decides waits for an approver, for --timeout at most, and is then denied with words that the
-model can act on. So is everything while no broker can be asked.
+		Long: `Run an agent in a pipeline. What a rule allows runs, and what a rule denies does not. What no rule
+decides waits for an approver, at most for --timeout, and is then denied with a message that the
+model can act on. While no broker can be reached, everything is denied.
 
-By default the command brings a broker of its own, with the rules of --rules. With --url or
-ASSENT_URL it asks the broker there, with the token in ASSENT_TOKEN: one of role submit that
-expires suffices (there: assent token create --role submit --name ci --ttl 2h). The agent does not
-get the token.
+By default the command starts a broker of its own, with the rules of --rules. With --url or
+ASSENT_URL it asks that broker, with the token in ASSENT_TOKEN: a token of role submit that
+expires is enough (on the broker's machine: assent token create --role submit --name ci --ttl 2h).
+The agent does not get the token.
 
-AGENT is claude, codex or copilot, or what hands its words on to one of them, such as npx. Nobody's
-settings are changed: claude gets the hooks with --settings, where settings of your own are kept, codex
-exec, which needs --approve-for-me, with -c, and copilot with --plugin-dir.
+AGENT is claude, codex or copilot, or a program that passes its arguments on to one of them, such
+as npx. No settings file is changed: claude gets the hooks with --settings, and your own
+--settings are kept; codex exec, which needs --approve-for-me, gets them with -c, and copilot with
+--plugin-dir.
 
-The command hands on signals and the agent's exit code. With --fail-on-deny the code is 86 if
-anything was denied. --report PATH writes PATH.md, PATH.xml (JUnit) and PATH.json: each request,
-what became of it and why, and for the denied ones a rule that would have allowed it.`,
+Signals are passed on to the agent, and the exit code is the agent's. With --fail-on-deny the exit
+code is 86 if anything was denied. --report PATH writes PATH.md, PATH.xml (JUnit) and PATH.json:
+each request, its outcome and the reason, and for denied requests a rule that would have allowed
+them.`,
 		Example: `  assent ci run -- claude -p "fix the tests"
   assent ci run --rules ci/rules.yaml --report out/assent --fail-on-deny -- claude -p "fix the tests"
   assent ci run --rules ci/rules.yaml -- codex exec --approve-for-me "fix the tests"

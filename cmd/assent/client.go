@@ -123,7 +123,7 @@ func (a *app) runtime() (runtimeInfo, error) {
 	path := filepath.Join(a.stateDir, "runtime.json")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: %s up, or %[2]s serve", a.stateDir, typed()))
+		return info, noBroker(fmt.Errorf("no broker is running for the state directory %s; start one with: %s up, or %[2]s serve", a.stateDir, typed()))
 	}
 	if errors.Is(err, os.ErrPermission) {
 		return info, fmt.Errorf("read %s: %w; it is another user's broker: reach it with --url and ASSENT_TOKEN", path, err)

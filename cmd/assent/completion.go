@@ -25,14 +25,13 @@ func (a *app) completionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Print a shell completion script",
-		Long: `Print a script with which your shell completes commands, flags, and the numbers and ids of pending
-requests.
-The packages install it; with assent from source, do it once:
+		Long: `Print a script with which your shell completes commands, flags, and the numbers and ids of waiting
+requests. Packages install this script. If you built assent from source, install it once:
 
   bash   assent completion bash > ~/.local/share/bash-completion/completions/assent
-         (make the directory; the package bash-completion reads it)
+         (create the directory first; the package bash-completion reads it)
   zsh    assent completion zsh > DIR/_assent
-         (a DIR of your fpath, before compinit)
+         (DIR must be in fpath before compinit runs)
   fish   assent completion fish > ~/.config/fish/completions/assent.fish`,
 		Example:   "  source <(assent completion bash)     for this shell only",
 		ValidArgs: []string{"bash", "zsh", "fish"},

@@ -19,8 +19,9 @@ func (a *app) containCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "contain read [flags] -- CMD...",
 		Short: "Run a command that can only read",
-		Long: `Run a command under limits of the kernel: it can read the project, without what may hold secrets, and
-the system's programs, and write nothing. This is the program assent-contain, whose help follows.
+		Long: `Run a command under limits of the kernel: the command can read the project, except files that may hold
+secrets, and the system's programs, and it can write nothing. This is the program assent-contain; its
+help follows.
 
 ` + contain.Usage,
 		Example:            "  assent contain read -- git log --oneline\n  assent contain read --shell bash -- 'grep -rn TODO . | head'",
@@ -33,7 +34,7 @@ the system's programs, and write nothing. This is the program assent-contain, wh
 			if err == nil {
 				err = syscall.Exec(program, append([]string{"assent-contain"}, args...), os.Environ())
 			}
-			return &exitError{125, fmt.Errorf("containment is not to be had: %w", err)}
+			return &exitError{125, fmt.Errorf("commands cannot be contained here: %w", err)}
 		},
 	}
 }

@@ -14,9 +14,10 @@ import (
 
 func (a *app) deviceCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "device",
-		Short:   "List, rename and revoke the paired browsers",
-		Long:    "List the browsers that are paired with the broker, rename one, and revoke one that is lost.\nTo pair one: assent pair.",
+		Use:   "device",
+		Short: "List, rename and revoke the paired browsers",
+		Long: `List the browsers that are paired with the broker, rename one, and revoke one that is lost. To
+pair a browser: assent pair.`,
 		Example: "  assent device list\n  assent device rename 'Safari on iPhone 2' tablet\n  assent device revoke phone",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -29,9 +30,11 @@ func (a *app) deviceListCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the paired devices",
-		Long: `List the paired devices. CODE says where the code comes from that shows requests and signs with the key:
-"broker" for a page that the broker serves, "independent" for one of assent approver or a terminal on another machine.
-It is what the device, or who let it in, said then, and no proof. Whom a hook believes stands in its hook.conf.`,
+		Long: `List the paired devices. The column CODE says where the program comes from that shows requests and
+signs answers with the device's key: broker for a page that the broker serves, independent for a
+page of assent approver or a terminal on another machine. The device itself, or whoever let it in,
+declared this when it was paired; it is no proof. Which keys a hook trusts is set in the hook's
+hook.conf.`,
 		Example: "  assent device list\n  assent device list --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,8 +56,8 @@ func (a *app) deviceRenameCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rename ID|NAME NEW",
 		Short: "Give a paired device another name",
-		Long: `Give a paired device another name, which no other device may have. Name it by its id, or by its
-name where only one has it. What was recorded keeps the name of its time.`,
+		Long: `Give a paired device another name, which no other device may have. Say which device by its id, or
+by its name if only one device has that name. Past records keep the old name.`,
 		Example: "  assent device rename 'Safari on iPhone 2' tablet\n  assent device rename 5b0f6a0e-1b1c-4f0e-8d0a-6d7b8f1c2a3e phone",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 || args[0] == "" || args[1] == "" {
@@ -86,8 +89,8 @@ func (a *app) deviceRevokeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Remove a paired device; its open connections close at once",
-		Long: `Remove a paired device for good; its open connections close at once. Name it by its id, or
-by its name where only one has it.`,
+		Long: `Remove a paired device for good; its open connections close at once. Say which device by its id,
+or by its name if only one device has that name.`,
 		Example: "  assent device revoke phone\n  assent device revoke 5b0f6a0e-1b1c-4f0e-8d0a-6d7b8f1c2a3e",
 		Args:    oneDevice,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,9 +116,10 @@ func (a *app) deviceUnverifyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unverify ID|NAME",
 		Short: "Stop asking a device for a face, a fingerprint or a PIN",
-		Long: `Forget with what a paired device verifies its owner before it allows what is dangerous. On the device
-itself that is under You, Devices; this is for a device that can do it no more. It stays paired, and can
-turn verification on again.`,
+		Long: `Turn off verification for a paired device: it is no longer asked for a face, a fingerprint or a
+PIN before it allows something dangerous. Normally this is done on the device itself, under You,
+Devices; this command is for a device that can no longer verify its owner. The device stays
+paired, and can turn verification on again.`,
 		Example: "  assent device unverify phone",
 		Args:    oneDevice,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -22,14 +22,19 @@ func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the setup and suggest fixes",
-		Long: `Check the broker, its socket, its rules, who is notified, the way to the phone, each Claude Code on this machine, the hooks
-in their settings (yours, and those of the project in the current directory), and the permission
-mode, and whether commands can be contained. Changes nothing. Exits 1 when something is broken. With --url it checks that broker, and the
-settings here. On a machine that joined a broker elsewhere (assent join) it checks that one.`,
+		Long: `Check the broker with its socket, rules, notifications and way to the phone; each Claude Code on
+this machine, the hooks in its settings (yours, and those of the project in the current directory)
+and its permission mode; the other agents; and whether commands can be contained. Each problem is
+printed with its fix. Nothing is changed.
+
+With --url, the broker at that address is checked, together with the settings on this machine. On
+a machine that joined a broker elsewhere (assent join), that broker is checked.
+
+Exits 3 if no broker can be reached, and 1 if something else is broken.`,
 		Example: "  assent doctor\n  assent doctor --json\n  assent doctor --url https://box.example.net",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			findings := doctor.Examine(cmd.Context(), a.whereJoined().doctorConfig())
+			findings, unreachable := doctor.Examine(cmd.Context(), a.whereJoined().doctorConfig())
 			if accounts != "" {
 				findings = append(findings, accountFindings(cmd.Context(), accounts)...)
 			}
@@ -40,7 +45,10 @@ settings here. On a machine that joined a broker elsewhere (assent join) it chec
 			} else {
 				a.printFindings(findings)
 			}
-			if doctor.Broken(findings) {
+			switch {
+			case unreachable:
+				return noBroker(errors.New("no broker can be reached; see above"))
+			case doctor.Broken(findings):
 				return errors.New("something is broken; see above")
 			}
 			return nil
@@ -126,6 +134,11 @@ func (a *app) doctorConfig() doctor.Config {
 				return err
 			}
 			return c.call(ctx, "GET", path, nil, out)
+		},
+		NoBroker: func(err error) bool {
+			var exit *exitError
+			var away *api.UnreachableError
+			return errors.As(err, &away) || errors.As(err, &exit) && exit.code == exitNoBroker
 		},
 		Refused: func(err error) bool {
 			var p *api.Problem

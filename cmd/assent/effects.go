@@ -22,7 +22,7 @@ func (a *app) effectsCmd() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "effects -- COMMAND",
-		Short: "Say what a command would do, and how bad that could be",
+		Short: "Show what a command would do, and how risky it is",
 		Long: `Say what a command would do in the current directory's repository, and how bad that could be: calm
 (reads, inside the project), normal (writes there), attention (network, publishing, installing,
 outside the project, or unknown) or danger (cannot be undone, secrets, more rights, the agent's or

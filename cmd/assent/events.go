@@ -20,14 +20,14 @@ func (a *app) eventsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Follow the agents' hook events",
-		Long: `Follow the agents' hook events, live or from the past, until Ctrl-C. If the broker goes
-away, assent waits for it and continues where it was.
+		Long: `Follow the agents' hook events, live or from the past, until Ctrl-C. If the broker goes away, the
+command waits for it and continues where it was.
 
-With --durable the broker keeps this reader's place under a name, and the next run continues
-where this one stopped. Give each program a name of its own: a second reader of the same name
-is refused on this machine.
+With --durable, the broker remembers under a name how far this reader has read, and the next run
+continues there. Give each program its own name: on one machine, a second reader of the same name
+is refused.
 
-Where events left the stream before they were read, a line says how many.`,
+If events left the stream before they were read, a line says how many.`,
 		Example: `  assent events
   assent events --filter Stop --since 1h
   assent events --all --json | jq .session_id
@@ -61,7 +61,7 @@ Where events left the stream before they were read, a line says how many.`,
 	c.Flags().StringVar(&opt.Filter, "filter", "", "one event type only")
 	c.Flags().DurationVar(&since, "since", 0, "begin with the events of this long ago")
 	c.Flags().BoolVar(&opt.All, "all", false, "begin with the oldest event kept")
-	c.Flags().StringVar(&opt.Durable, "durable", "", "name under which the place is kept")
+	c.Flags().StringVar(&opt.Durable, "durable", "", "name under which the position is kept")
 	c.Flags().BoolVar(&remove, "remove", false, "forget the durable reader of that name")
 	c.Flags().IntVar(&opt.Count, "count", 0, "stop after this many events (0: never)")
 	c.Flags().BoolVar(&a.json, "json", false, "each payload as one line of JSON")

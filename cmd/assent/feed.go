@@ -26,15 +26,16 @@ func (a *app) feedCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "feed SESSION",
 		Short: "Read what happened in a session",
-		Long: `Read what happened in a session, as the page shows it: prompts, what the agent said, and one row
-for each call that says who allowed it, whether it ran or why it failed, and how it was edited. SESSION
-is an id, the beginning or the end of one (from 4 characters on, as the page shows it), or a
-title that only one session has. What a subagent does is indented. With --follow a call is printed when
-it is over, and before that if it waits for an answer.
+		Long: `Read what happened in a session, as on the page: prompts, what the agent said, and one row for
+each call that shows who allowed it, whether it ran or why it failed, and how it was edited.
+SESSION is an id, the beginning or the end of one (at least 4 characters), or a title that only
+one session has. The calls of subagents are indented. With --follow, a call is printed when it is
+over, and before that if it waits for an answer.
 
-With --lines each event is a line of its own, in the order in which they came. Events of
-no interest to a person are left out, unless --all; that also names the id of each request, for assent trace.`,
-		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --lines --all\n  assent feed 25e5a0e9 --json | jq .title",
+With --lines each event has its own line, in the order in which the events came. Events that
+matter to no person are left out, unless --all is given; --all also prints the id of each request,
+for assent trace.`,
+		Example: "  assent feed 25e5a0e9\n  assent feed \"fix the login\" -f\n  assent feed 25e5a0e9 --lines --all\n  assent feed 25e5a0e9 --json | jq .title",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -333,7 +334,7 @@ func (a *app) searchCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search WORDS",
 		Short: "Find events of all sessions by their words",
-		Long: `Find the events of all sessions that have all words, newest first. A word also matches
+		Long: `Find the events of all sessions that contain every given word, newest first. A word also matches
 the beginning of a longer one; words in double quotes must be adjacent.`,
 		Example: "  assent search migration\n  assent search '\"not on a Friday\"'\n  assent search out.txt --json",
 		Args: func(_ *cobra.Command, args []string) error {

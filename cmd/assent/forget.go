@@ -15,12 +15,12 @@ func (a *app) forgetCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget SESSION",
 		Short: "Delete what is stored about a session",
-		Long: `Remove a session up to now: its feed, the payloads of its hooks, its requests and who
-decided them. SESSION is its id, or the beginning or the end of it. What the session does
-afterwards is stored again. A session with a waiting request is not forgotten: answer it first.
+		Long: `Remove a session up to now: its feed, the payloads of its hooks, its requests and who decided
+them. SESSION is its id, or the beginning or the end of it. What the session does afterwards is
+stored again. A session with a waiting request is not forgotten: answer the request first.
 
-It asks before it does so. Copies that other programs took from the event stream, and backups,
-are not touched.`,
+You are asked before anything is removed. Copies that other programs took from the event stream,
+and backups, are not touched.`,
 		Example: "  assent forget 25e5a0e9-9758-4dff-954c-fc44b3a814da\n  assent forget 25e5a0e9-9758-4dff-954c-fc44b3a814da --yes",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -57,9 +57,9 @@ func (a *app) grantsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "grants",
 		Short: "List and revoke saved rules and grants",
-		Long: `List the rules and grants that approvers made of requests, and revoke one. A rule lasts until it
-is revoked, a grant until its time or its count is over. Rules in files of yours are not listed:
-they are changed in the file.`,
+		Long: `List the rules and grants that approvers saved when they answered requests, and revoke one. A rule
+lasts until it is revoked, a grant until its time or its count is used up. The rules in your own
+files are not listed: change them in the file.`,
 		Example: "  assent grants\n  assent grants revoke grant-3f9c2b7d0a41",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,8 +111,10 @@ func (a *app) printSaved(list []api.Saved) {
 
 func (a *app) grantsRevokeCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   "End a rule or a grant at once",
+		Use:   "revoke ID",
+		Short: "End a rule or a grant at once",
+		Long: `End a saved rule or a grant at once. ID is the id that assent grants prints. Requests that the
+rule or grant would have answered wait for a person again. Past answers stay in the record.`,
 		Example: "  assent grants revoke grant-3f9c2b7d0a41",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,9 +20,9 @@ func (a *app) stopCmd() *cobra.Command {
 		Use:   "stop --all | --lift",
 		Short: "Stop everything: deny what waits, and let no rule allow anything",
 		Long: `Deny everything that is waiting, and suspend all rules and grants that allow, until somebody lifts
-that: each new request then waits for a person. Rules that deny still apply. It holds for every
-broker that shares the record, survives a restart, and ends a pause. The agents are not ended: each
-is told who stopped it, with its denial.
+the stop: until then each new request waits for a person. Rules that deny still apply. The stop
+holds for every broker that shares the record, survives a restart, and ends a pause. The agents
+themselves keep running: each denial tells its agent who stopped everything.
 
 Needs the role approve. The page has a button for the same.`,
 		Example: "  assent stop --all\n  assent stop --lift",
@@ -69,10 +69,10 @@ func (a *app) pauseCmd() *cobra.Command {
 		Use:   "pause DURATION | --end",
 		Short: "Leave new requests to the agents' own prompts, for a time",
 		Long: `Hand every new request back at once, for at most 24 hours, so that the agent's own prompt in its
-terminal decides, as if assent were not there. Rules that deny still apply. Requests that are already
-waiting keep waiting, here and on the page. A second pause replaces the first.
+terminal decides, as if assent were not there. Rules that deny still apply. Requests that are
+already waiting keep waiting, here and on the page. A second pause replaces the first.
 
-An agent without a terminal, such as claude -p, has nobody at its prompt: what it asks is denied.
+An agent without a terminal, such as claude -p, has nobody at its prompt: its requests are denied.
 Needs the role approve.`,
 		Example: "  assent pause 1h\n  assent pause 90m\n  assent pause --end",
 		Args: func(_ *cobra.Command, args []string) error {

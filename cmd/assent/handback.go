@@ -18,13 +18,13 @@ func (a *app) handBackCmd() *cobra.Command {
 		Use:   "hand-back NUMBER|ID",
 		Short: "Leave a waiting request to the agent's own prompt",
 		Long: `Hand a waiting request back: it is neither allowed nor denied here. The agent shows its own prompt
-in its terminal, as if assent were not there, and the record says who left it to that. The last digits
-of its number are enough where no other request of the last hour ends in them, and so is the
-beginning of its id where no other that waits begins with it.
+in its terminal, as if assent were not there, and the record says who handed the request back. The
+last digits of its number are enough if no other request of the last hour ends in them; so is the
+beginning of its id if no other waiting request begins with it.
 
-An agent without a terminal, such as claude -p, has nobody at its prompt: what it asked is denied.
-A request of a permission prompt tool (assent mcp) cannot be handed back: that is the agent's prompt.
-Needs the role approve. To leave all new requests to the agents, see assent pause.`,
+An agent without a terminal, such as claude -p, has nobody at its prompt: its request is denied. A
+request of a permission prompt tool (assent mcp) cannot be handed back, because that tool is the
+agent's prompt. Needs the role approve. assent pause hands back all new requests.`,
 		Example: "  assent hand-back 417\n  assent hand-back 4f1c --json",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,8 +14,8 @@ func (a *app) healthCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",
 		Short: "Exit with 0 if the broker is ready, else with 1",
-		Long: `Ask the broker whether it can take requests now. Exits 0 when it is ready and 1 when it is
-not, or is not there. For health checks of containers and monitors, where no shell and no other
+		Long: `Ask the broker whether it can take requests now. Exits 0 if it is ready, and 1 if it is not ready
+or cannot be reached. For health checks of containers and monitors, where no shell and no other
 program is available. For people, assent doctor says more.`,
 		Example: "  assent health\n  assent --url https://box.example health",
 		Args:    noArgs,

@@ -44,8 +44,8 @@ const defaultAsk = "default"
 func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
 	fl.BoolVar(&f.managedOnly, "managed-only", false, "with --scope managed: no hooks run on this machine but managed ones")
-	fl.StringArrayVar(&f.trust, "trust", nil, "with --strict: whose signature lets an allow through, device:KEY as assent device list prints it, perhaps with broker or independent behind it; more than one, one by one (default: whom the file names)")
-	fl.StringArrayVar(&f.trustRules, "trust-rules", nil, "with --strict: whose signed rules hooks evaluate, device:KEY as assent rules key prints it, perhaps with since and a time behind it; more than one, one by one (default: whom the file names)")
+	fl.StringArrayVar(&f.trust, "trust", nil, "with --strict: whose signature lets an allow through, device:KEY as assent device list prints it, optionally followed by broker or independent; may be repeated (default: those in the file)")
+	fl.StringArrayVar(&f.trustRules, "trust-rules", nil, "with --strict: whose signed rules hooks evaluate, device:KEY as assent rules key prints it, optionally followed by since and a time; may be repeated (default: those in the file)")
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if that is not the user who runs the hooks")
@@ -77,25 +77,27 @@ func (a *app) installCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install [AGENT]",
 		Short: "Install assent's hooks into the settings of Claude Code, or of another agent",
-		Long: `Write assent's hooks into Claude Code's settings: for permission requests, and for the
-events by which assent follows a session. Shows the change and asks first. Everything already in
-the file stays as it is, including other tools' hooks. A second install changes nothing; assent
-uninstall removes everything again.
+		Long: `Write assent's hooks into Claude Code's settings: one for permission requests, and one for each
+event that lets assent follow a session. The change is shown first, and you are asked before
+anything is written. Everything already in the file stays as it is, including other tools' hooks.
+A second install changes nothing; assent uninstall removes the hooks again.
 
-Only events that the installed Claude Code knows are written: an unknown one would make it ask
-about its settings at every start.
+Only events that the installed Claude Code knows are written: an unknown event would make Claude
+Code ask about its settings at every start.
 
-In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
---default-mode change that; without them it stays as it is.
+In a terminal, Claude Code starts in auto mode, where most calls reach no hook. --ask and
+--default-mode change that; without these flags the mode stays as it is.
 
---strict is for a machine whose administrator trusts devices and not the broker: an allow that no key of
---trust signed is not printed, unless rules that a key of --trust-rules signed give it, and no hooks run but these. It wants root; docs/managed.md says what it is worth.
+--strict is for a machine whose administrator trusts certain devices but not the broker. The hooks
+then pass an allow on only if a key named with --trust signed it, or if rules signed by a key
+named with --trust-rules allow the call. No other hooks run. --strict needs root; docs/managed.md
+says what it protects against.
 
-AGENT names another agent: codex, opencode, kilo, copilot, qwen, droid. Codex runs hooks only once you have
-trusted them; the command says how. What each agent can do is in docs/agents.md.
+AGENT names another agent: codex, opencode, kilo, copilot, qwen or droid. Codex runs hooks only
+once you have trusted them; the command says how. docs/agents.md says what works with each agent.
 
---all is for every agent whose program is found, one after the other: each file is written whole or
-not at all, and where one fails the others are done, and the exit code is 1.`,
+--all installs for every agent whose program is found, one after the other. Each file is written
+completely or not at all. If one agent fails, the others are still done, and the exit code is 1.`,
 		Example: `  assent install
   assent install --scope local --ask
   assent install --default-mode default --yes

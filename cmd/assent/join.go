@@ -41,13 +41,15 @@ func (a *app) joinCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join LINK",
 		Short: "Have the agents of this machine ask a broker elsewhere",
-		Long: `Join a broker on another machine: take the token that the link stands for, keep it in hook.conf (for
-your eyes only), write the hooks into Claude Code's settings, and see whether the broker answers. The
-token may ask and nothing else. The link is made there, with assent pair --join --name NAME; it works
-once, within five minutes, over https only (or http to this machine, as through an SSH tunnel).
+		Long: `Join a broker on another machine. The command exchanges the link for a token, stores the token in
+hook.conf (readable by you only), writes the hooks into Claude Code's settings, and checks that
+the broker answers. The token can submit requests and do nothing else.
 
---undo takes all of it away again, and so does assent uninstall. The token is good until it is
-revoked there: assent token revoke ID.`,
+Make the link on the broker's machine with assent pair --join --name NAME. It works once, within
+five minutes, and only over https (or over http to this machine, as through an SSH tunnel).
+
+--undo removes the hooks, the token and the certificate from this machine, and so does assent
+uninstall. The broker accepts the token until it is revoked there: assent token revoke ID.`,
 		Example: `  assent join 'https://box.example.net/#join=…'
   assent join 'https://box:7717/#join=…' --cacert ca.pem --yes
   assent join --undo`,
@@ -68,7 +70,7 @@ revoked there: assent token revoke ID.`,
 	f.install.addWhere(c.Flags())
 	f.install.addMode(c.Flags())
 	c.Flags().StringVar(&f.install.claudeVersion, "claude-version", "", "the version that will read the settings, instead of asking the claude on this machine")
-	c.Flags().BoolVar(&f.undo, "undo", false, "take the hooks, the token and the certificate away again")
+	c.Flags().BoolVar(&f.undo, "undo", false, "remove the hooks, the token and the certificate again")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: url, name, tokenId, scope, hooks, answers, at")
 	return c
 }
@@ -206,7 +208,7 @@ func tokenAnswers(ctx context.Context, far *app, secret string) (bool, error) {
 
 func (a *app) printJoined(j joined) {
 	fmt.Fprintf(a.out, "\nThis machine asks %s, where it is called %s.\n", j.URL, show.Line(j.Name))
-	fmt.Fprintf(a.out, "The token is in %s, for your eyes only; it may ask and nothing else.\n", show.Line(hookconf.Path(configDir(os.Getenv))))
+	fmt.Fprintf(a.out, "The token is in %s, readable by you only; it can submit requests and nothing else.\n", show.Line(hookconf.Path(configDir(os.Getenv))))
 	if !j.Hooks {
 		fmt.Fprintf(a.out, "No claude was found on PATH, so no hooks were written. Once it is there: assent install --url %s\n", j.URL)
 	}

@@ -27,9 +27,10 @@ func (a *app) ledgerCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
 		Short: "Show which agent changed which file, on which branch, at which commit",
-		Long: `Read the ledgers of this machine's repositories: which agent changed which file, on which
-branch and at which commit. A ledger is the file .hookd/mutations.db in a git work tree. The
-broker writes them if it runs with serve --ledger; without a broker here, consume does.`,
+		Long: `Read the ledgers of this machine's repositories: which agent changed which file, on which branch
+and at which commit. A ledger is the file .hookd/mutations.db in a git work tree. A broker that
+runs with serve --ledger writes the ledgers; on a machine without a broker, assent ledger consume
+does.`,
 		Example: `  assent ledger query --since 1h
   assent ledger stats`,
 		Args: cobra.ArbitraryArgs,
@@ -48,8 +49,8 @@ type span struct {
 func (s *span) add(c *cobra.Command) {
 	s.flags = c.Flags()
 	c.Flags().StringVar(&s.repo, "repo", ".", "the git work tree, or a directory in it")
-	c.Flags().StringVar(&s.since, "since", "", "from then on: 90s, 15m, 1h, 7d ago, or a time such as 2026-02-06 or 2026-02-06T15:04")
-	c.Flags().StringVar(&s.until, "until", "", "before then, in the same words")
+	c.Flags().StringVar(&s.since, "since", "", "only from this time on: 90s, 15m, 1h, 7d ago, or a time such as 2026-02-06 or 2026-02-06T15:04")
+	c.Flags().StringVar(&s.until, "until", "", "only before this time, written as for --since")
 }
 
 // read returns the root and the times, zero where nothing was said.

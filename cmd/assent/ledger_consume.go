@@ -19,15 +19,16 @@ func (a *app) ledgerConsumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "consume",
 		Short: "Write the ledgers of this machine's repositories from RabbitMQ",
-		Long: `Write the ledgers of this machine's repositories from RabbitMQ, until Ctrl-C: for a machine
-whose broker runs elsewhere, with serve --amqp-url. Where the broker runs, serve --ledger does it
-without RabbitMQ.
+		Long: `Write the ledgers of this machine's repositories from RabbitMQ, until Ctrl-C: for a machine whose
+broker runs elsewhere, with serve --amqp-url. On the broker's own machine, serve --ledger does the
+same without RabbitMQ.
 
-The queue is made at the first run and gets what happens from then on. A message is acknowledged
-when it is on the disk. What happened on other machines is passed over; what cannot be written
-waits in the queue NAME.failed and is tried again for seven days.
+The queue is created at the first run and receives what happens from then on. A message is
+acknowledged once it is on the disk. Events of other machines are skipped; what cannot be written
+is kept in the queue NAME.failed and tried again for seven days.
 
-The URL can also be said in ASSENT_AMQP_URL, which other users cannot see among the processes.`,
+The URL can also be set in ASSENT_AMQP_URL, where other users cannot see it in the list of
+processes.`,
 		Example: `  assent ledger consume --amqp-url amqps://me:secret@rabbit.example.net/
   ASSENT_AMQP_URL=amqp://guest:guest@127.0.0.1:5672/ assent ledger consume`,
 		Args: noArgs,

@@ -17,13 +17,13 @@ func (a *app) ledgerQueryCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "query",
 		Short: "List mutations, oldest first",
-		Long: `List what agents' tools did in a git work tree, oldest first: calls of Write, Edit, MultiEdit,
-NotebookEdit, Bash and of MCP servers' tools that succeeded, or with --hook-type those that were
-begun or failed. The time is that of the machine on which the agent ran; branch and commit are
-those that were checked out then. Other tools' are there if the broker was told so: serve
---mutation-tools.
+		Long: `List what agents' tools did in a git work tree, oldest first: successful calls of Write, Edit,
+MultiEdit, NotebookEdit, Bash and the tools of MCP servers; with --hook-type also calls that were
+started or failed. Times are those of the machine on which the agent ran; branch and commit are
+those checked out at that time. Calls of other tools are listed only if the broker was told to
+record them with serve --mutation-tools.
 
-Also runs under the name hookd-query.`,
+This command also runs under the name hookd-query.`,
 		Example: `  assent ledger query --repo . --since 1h
   assent ledger query --file src/main.rs
   assent ledger query --agent claude-abc123 --since 2026-02-06 --until 2026-02-07
@@ -63,14 +63,14 @@ Also runs under the name hookd-query.`,
 		},
 	}
 	s.add(c)
-	c.Flags().StringVar(&file, "file", "", "of this file")
-	c.Flags().StringVar(&f.Agent, "agent", "", "of this agent: what CLAUDE_AGENT_ID said, else unknown")
-	c.Flags().StringVar(&f.Branch, "branch", "", "on this branch")
-	c.Flags().StringVar(&f.Tool, "tool", "", "of this tool: write, edit, multiedit, notebookedit, bash, mcp__server__tool")
+	c.Flags().StringVar(&file, "file", "", "only this file")
+	c.Flags().StringVar(&f.Agent, "agent", "", "only this agent: the value of CLAUDE_AGENT_ID, or unknown")
+	c.Flags().StringVar(&f.Branch, "branch", "", "only on this branch")
+	c.Flags().StringVar(&f.Tool, "tool", "", "only this tool: write, edit, multiedit, notebookedit, bash, mcp__server__tool")
 	c.Flags().StringVar(&f.HookType, "hook-type", hook.HookPostToolUse, "pre_tool_use, post_tool_use, post_tool_use_failure or all")
-	c.Flags().IntVar(&f.Newest, "newest", 0, "the newest rows only, so many (0: all)")
+	c.Flags().IntVar(&f.Newest, "newest", 0, "only this many rows, the newest (0: all)")
 	c.Flags().StringVar(&format, "format", "table", "table, json or csv")
-	c.Flags().BoolVar(&f.Payload, "payload", false, "with the hook's payload, in JSON only")
+	c.Flags().BoolVar(&f.Payload, "payload", false, "include the hook's payload; only with JSON")
 	c.Flags().BoolVar(&a.json, "json", false, "the same as --format json")
 	return c
 }

@@ -15,8 +15,8 @@ func (a *app) ledgerStatsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count mutations by tool, agent, branch and file",
-		Long: `Count what the ledger of a git work tree holds, calls that were begun or failed included: by
-hook type, tool, agent, branch and file, the ten most frequent of each.`,
+		Long: `Count the entries in the ledger of a git work tree, including calls that were started or failed:
+by hook type, tool, agent, branch and file, the ten most frequent of each.`,
 		Example: `  assent ledger stats
   assent ledger stats --repo ~/src/shop --since 7d --json`,
 		Args: noArgs,

@@ -95,11 +95,11 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assent",
 		Short: "A blocking permission broker for coding agents",
-		Long: `assent holds each permission request of a coding agent until a person answers it, and
-hands the answer back to the waiting agent. Without a command it prints what waits.
+		Long: `assent holds each permission request of a coding agent until a person answers, and returns the
+answer to the waiting agent. Without a command, assent lists the requests that are waiting.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
-client always exits with 0.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker can be reached, 4 the broker refused. The
+hook client always exits with 0.`,
 		Example: `  assent up                         set everything up, step by step
   assent phone                      answer on a phone
   assent simulate                   raise a sample request, without an agent
@@ -119,7 +119,7 @@ client always exits with 0.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours has an example
 	}
 	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "", "state directory (default $ASSENT_STATE_DIR, else $XDG_STATE_HOME/assent, else ~/.local/state/assent)")
-	root.PersistentFlags().StringVar(&a.url, "url", "", "a broker elsewhere, https or on loopback (default $ASSENT_URL), with a token of it in $ASSENT_TOKEN")
+	root.PersistentFlags().StringVar(&a.url, "url", "", "URL of a broker elsewhere, https or on loopback (default $ASSENT_URL); set its token in $ASSENT_TOKEN")
 	root.PersistentFlags().StringVar(&a.caCert, "cacert", "", "certificates to trust for --url instead of the system's")
 	root.Flags().BoolVar(&a.json, "json", false, "print JSON: waiting, sessions, devices, requests")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -192,6 +192,7 @@ func (a *app) mendHelp(root *cobra.Command) {
 	root.SetHelpCommandGroupID(root.Groups()[0].ID)
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", GroupID: root.Groups()[0].ID, Short: "Help about a command",
+		Long:    "Print the help of a command, as COMMAND --help does. Without a command, list all commands.",
 		Example: "  assent help simulate",
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)

@@ -20,9 +20,9 @@ func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the man pages into a directory",
-		Long: `Write a page for each command, and for assent-hook, assent-hook-strict, assent-contain, hookd-emit
-and hookd-query, into a directory that
-exists. The packages install them. They say what --help says.`,
+		Long: `Write a manual page for each command, and for assent-hook, assent-hook-strict, assent-contain,
+hookd-emit and hookd-query, into the existing directory DIR. The pages have the same text as
+--help. Packages install them.`,
 		Example: "  mkdir -p ~/.local/share/man/man1 && assent man ~/.local/share/man/man1\n  man assent-allow",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -32,15 +32,15 @@ func (a *app) mcpCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "An MCP server with a tool for claude -p --permission-prompt-tool",
-		Long: `Speak MCP on standard input and output. The one tool, approve, asks the broker before the
+		Long: `Speak MCP on standard input and output. The server's one tool, approve, asks the broker before the
 agent runs another tool, and waits for the answer. Claude Code starts this server by itself.
 
-Behind this tool there is no other prompt. So when nobody answers in time, and when no broker can
-be asked, the call is denied, with words that say so. Where Claude Code also runs assent's hooks,
-both ask about one call and share one answer.
+Behind this tool there is no other prompt. So if nobody answers in time, or no broker can be
+reached, the call is denied with a message that says so. If Claude Code also runs assent's hooks,
+both ask about the same call and share one answer.
 
---socket, --url or --state-dir must be there: a variable could come from the repository that the
-agent works in. The token for --url is in hook.conf or in ASSENT_TOKEN.`,
+--socket, --url or --state-dir must be given: an environment variable could come from the
+repository in which the agent works. The token for --url is read from hook.conf or ASSENT_TOKEN.`,
 		Example: `  assent mcp --print > assent.json
   claude -p "…" --mcp-config assent.json --permission-prompt-tool mcp__assent__approve
   assent mcp --url https://broker.example:7717 --timeout 2m`,

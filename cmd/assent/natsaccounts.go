@@ -31,13 +31,15 @@ func (a *app) natsAccountsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nats-accounts",
 		Short: "Write accounts and permissions for a NATS cluster of your own",
-		Long: `Write files that separate, on a NATS cluster of your own, the events, the record and the readers of events:
-accounts.conf for each nats-server, and for each user a file with the addresses and its
-password, for --nats-url, --record-url and readers. New passwords each time; no file is written over.
+		Long: `Write the files that separate the events, the record and the readers of events on a NATS cluster
+of your own: accounts.conf for each nats-server, and for each user a file with the addresses and a
+password, for --nats-url, --record-url and readers. Each run makes new passwords; no existing file
+is overwritten.
 
-Who reads events cannot touch the record, and cannot publish, list, change or delete anything. Then
-windows makes the readers' window, once, after a broker has run; check tries each permitted and each forbidden
-thing on the cluster, and so does assent doctor --nats-accounts DIR.`,
+Readers of events cannot touch the record, and cannot publish, list, change or delete anything.
+Afterwards, once a broker has run, windows creates the readers' view of the events. check tries
+each permitted and each forbidden operation on the cluster, and so does assent doctor
+--nats-accounts DIR.`,
 		Example: `  assent nats-accounts --dir cluster --servers n1:4222,n2:4222,n3:4222
   assent serve --nats-url file:cluster/assent --record-url file:cluster/record --nats-replicas 3
   assent nats-accounts windows --dir cluster --replicas 3
@@ -68,9 +70,10 @@ thing on the cluster, and so does assent doctor --nats-accounts DIR.`,
 	c.PersistentFlags().StringVar(&dir, "dir", "", "the directory of the files")
 	var replicas int
 	windows := &cobra.Command{
-		Use:     "windows",
-		Short:   "Make the readers' windows of the events",
-		Long:    "Make HOOK_EVENTS and AGENT_EVENTS in the readers' account: mirrors of the last events. A broker must have run before. Again is no mistake.",
+		Use:   "windows",
+		Short: "Create the readers' view of the events",
+		Long: `Create HOOK_EVENTS and AGENT_EVENTS in the readers' account: mirrors of the latest events. A
+broker must have run on the cluster before. Running the command again does no harm.`,
 		Example: "  assent nats-accounts windows --dir cluster --replicas 3",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -85,9 +88,10 @@ thing on the cluster, and so does assent doctor --nats-accounts DIR.`,
 	}
 	windows.Flags().IntVar(&replicas, "replicas", 1, "how many servers keep each window")
 	check := &cobra.Command{
-		Use:     "check",
-		Short:   "Try each permitted and each forbidden thing on the cluster",
-		Long:    "Try on the cluster what each user may do, and what not. It changes nothing. Exits 1 when something is not as it should be.",
+		Use:   "check",
+		Short: "Try each permitted and each forbidden operation on the cluster",
+		Long: `Try on the cluster what each user may do, and what each must not be able to do. Nothing is
+changed. Exits 1 if one of the results is wrong.`,
 		Example: "  assent nats-accounts check --dir cluster\n  assent nats-accounts check --dir cluster --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

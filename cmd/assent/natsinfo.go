@@ -61,7 +61,7 @@ func (a *app) natsInfo() (stream.NATSInfo, error) {
 		info.Token = token
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return info, noBroker(fmt.Errorf("no broker with an event listener runs on %s; start it with: assent serve", a.stateDir))
+		return info, noBroker(fmt.Errorf("no broker with an event listener is running for the state directory %s; start one with: assent serve", a.stateDir))
 	}
 	if err != nil {
 		return info, fmt.Errorf("read %s: %w; restart the broker", path, err)

@@ -25,7 +25,7 @@ func (a *app) noticesCmd() *cobra.Command {
 		Use:   "notices",
 		Short: "Test the services that are notified when a request waits",
 		Long: `Work with the file of notices: the services (ntfy, Telegram, Slack, a webhook …) that are notified
-when a request waits. The broker reads it when it starts. docs/notifications.md describes it.`,
+when a request waits. The broker reads the file when it starts. See docs/notifications.md.`,
 		Example: "  assent notices test\n  assent notices test phone",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -33,8 +33,8 @@ when a request waits. The broker reads it when it starts. docs/notifications.md 
 	test := &cobra.Command{
 		Use:   "test [NAME]",
 		Short: "Send a test message to all services, or to one",
-		Long: `Send a test message to all services of the file of notices, or to one, and print what came of
-it. What a service answers may repeat parts of its URL, which is a secret.`,
+		Long: `Send a test message to all services in the file of notices, or to one, and print the result of
+each. A service's answer may repeat parts of its URL, which is a secret.`,
 		Example: "  assent notices test\n  assent notices test phone --notices ./notices.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

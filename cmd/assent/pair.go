@@ -37,19 +37,20 @@ func (a *app) pairCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pair [CODE]",
 		Short: "Pair a browser: print a one-time link, or confirm the code it shows",
-		Long: `Without CODE: print a link that pairs one browser with this broker. It works once, within
+		Long: `Without CODE: print a link that pairs one browser with this broker. The link works once, within
 five minutes; open it in the browser that will approve.
 
-With --join: print a link by which one machine with agents joins this broker, once: there, assent join
-LINK. It may only ask; its requests are shown under the name that you give it here.
+With --join: print a link with which one machine that runs agents joins this broker, once (on that
+machine: assent join LINK). The machine can only submit requests; they are shown under the name
+given with --name.
 
-With CODE: pair the browser that shows this code. The page shows one when you choose to
-pair from there. Look at the name and the address before you agree. --code-origin says where the code comes
-from that signs with its key, if you know better than the device; see assent device list --help.
+With CODE: pair the browser that shows this code. The page shows a code if you choose to pair from
+there. Check the name and the address before you agree. --code-origin says where the page's code
+comes from, if you know better than the device; see assent device list --help.
 
-The roles operate and admin, which can send text to agents, are given here to the first device that has
-one of them. A further one is let in by a paired device of role admin: its page shows the devices that
-wait, under You, Devices.`,
+The roles operate and admin, which can send text to agents, are given with this command only to
+the first device that gets one of them. Further devices are let in by a paired device of role
+admin, on its page under You, Devices.`,
 		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone\n  assent pair K7PM-3XQD --code-origin independent\n  assent pair --join --name anas-laptop",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -22,10 +22,10 @@ func (a *app) pendingCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pending",
 		Short: "List the requests that wait for an answer",
-		Long: `List the waiting requests: the number of each, how long it has been waiting, its project (behind the
-agent's name, once another than Claude Code asks), how risky it is (· calm, • normal, ! attention,
-!! danger) and what it would do. Where standard output is no terminal, each is one line that ends
-with the whole id.`,
+		Long: `List the waiting requests: the number of each, how long it has been waiting, its project (behind
+the agent's name, if an agent other than Claude Code asks), its risk (· calm, • normal, !
+attention, !! danger) and what it would do. If standard output is not a terminal, each request is
+one line that ends with the complete id.`,
 		Example: "  assent pending\n  assent pending --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -37,16 +37,18 @@ func (a *app) phoneCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "phone",
 		Short: "Answer on a phone: find a way to it, pair it, try it",
-		Long: `Make the page reachable from a phone over https, pair the phone, and send it a sample request.
-The broker goes on as it is; requests that wait notice nothing.
+		Long: `Make the page reachable from a phone over https, pair the phone, and send it a sample request. The
+broker keeps running meanwhile, and waiting requests are not affected.
 
-Where the broker knows a relay (assent relay join), phones reach it through that. Where tailscale runs, it serves the page to your own devices: assent says which command it runs, and
-asks. Otherwise there is a way that works at home only: assent makes a certificate for this machine's address,
-by an authority that may speak for nothing else and whose key is thrown away at once, and shows step by
-step how the phone comes to trust it. No program of anybody else stands in between.
+If the broker uses a relay (assent relay join), phones reach the page through the relay.
+Otherwise, if tailscale is running, tailscale serves the page to your own devices: assent shows
+the command and asks before running it. Otherwise there is a way that works only in your home
+network: assent creates a certificate for this machine's address and shows step by step how to
+make the phone trust it. The authority behind the certificate can vouch for nothing else, and its
+key is deleted at once. No third party's program is involved.
 
-Run it again for another phone, for a new certificate before the old one ends, or after this machine's
-address has changed. --off takes everything back. See docs/phone.md.`,
+Run the command again for another phone, for a new certificate before the old one expires, or
+after this machine's address has changed. --off undoes everything. See docs/phone.md.`,
 		Example: `  assent phone
   assent phone --way home --address 192.168.1.20
   assent phone --way home --name box.local             a name the phone knows; face and fingerprint need one
@@ -67,13 +69,13 @@ address has changed. --off takes everything back. See docs/phone.md.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.way, "way", "", "tailscale, relay, or home for a certificate of this machine's own (default: a relay that is known, else tailscale where it runs)")
-	fl.StringVar(&f.address, "address", "", "at home: this machine's address that the phone reaches (default: the one it reaches others by)")
+	fl.StringVar(&f.address, "address", "", "at home: address of this machine that the phone can reach (default: the one used for outgoing connections)")
 	fl.StringVar(&f.name, "name", "", "at home: a name for that address that the phone knows, such as box.local")
 	fl.IntVar(&f.port, "port", 0, fmt.Sprintf("at home: port for phones (default %d, or a free one)", phonePort))
 	fl.StringVar(&f.role, "role", f.role, "what the phone may do: view, approve, operate or admin")
-	fl.BoolVar(&f.anew, "renew", false, "at home: make a new certificate now; each phone has to trust it anew")
+	fl.BoolVar(&f.anew, "renew", false, "at home: make a new certificate now, which each phone has to trust again")
 	fl.BoolVar(&f.noSample, "no-sample", false, "send no sample request")
-	fl.BoolVar(&f.off, "off", false, "take it back: phones reach the page no more; they stay paired")
+	fl.BoolVar(&f.off, "off", false, "undo the setup: phones no longer reach the page, but stay paired")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	fl.BoolVar(&a.json, "json", false, "print JSON and wait for nothing: way, url, commands, ends, root, pairing")
 	return c

@@ -30,14 +30,14 @@ func (a *app) relayCmd() *cobra.Command {
 	var f relayFlags
 	c := &cobra.Command{
 		Use:   "relay",
-		Short: "Lend brokers an address that phones reach",
+		Short: "Give brokers an address that phones can reach",
 		Long: `Run a relay: brokers connect out to it, and phones open https://NAME.DOMAIN, with nothing to
-install. It passes TLS on by its server name and reads nothing of it; each broker has its own
-certificate. It needs a server with a public address, and DNS records for the domain and for
-*.DOMAIN that lead there.
+install. The relay forwards TLS connections by their server name and cannot read them; each broker
+has its own certificate. A relay needs a server with a public address, and DNS records for the
+domain and for *.DOMAIN that point to the server.
 
 Each broker gets a token for one name: assent relay token NAME. On the broker's machine, assent
-relay join takes it. docs/relay.md says what the owner of a relay can and cannot do.`,
+relay join takes the token. docs/relay.md says what the owner of a relay can and cannot do.`,
 		Example: `  assent relay --domain relay.example.org
   assent relay --domain relay.example.org --listen :8443 --tls-cert relay.pem --tls-key relay.key
   assent relay token box

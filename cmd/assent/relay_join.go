@@ -19,12 +19,12 @@ func (a *app) relayJoinCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join URL",
 		Short: "Have the broker of this machine use a relay",
-		Long: `On the broker's machine: have it connect to a relay from its next start on, so that phones reach
-it there. The token comes from the relay's owner, by a file of yours, or by standard input; it is
-kept in the state directory, for you only. Nothing is asked of the relay now.
+		Long: `On the broker's machine: make the broker connect to a relay from its next start on, so that phones
+can reach it there. The token comes from the relay's owner, in a file of yours or on standard
+input; it is stored in the state directory, readable by you only. The relay is not contacted now.
 
-The broker gets a certificate for its address from an authority, and renews it. That accepts the
-authority's terms, and the address becomes public knowledge.`,
+The broker gets a certificate for its address from a certificate authority, and renews it. Joining
+accepts the authority's terms, and makes the address public knowledge.`,
 		Example: `  assent relay join wss://relay.example.org --token-file box.token
   assent relay join wss://relay.example.org < box.token`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -84,9 +84,10 @@ func readRelayToken(file string) (string, error) {
 
 func (a *app) relayLeaveCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:     "leave",
-		Short:   "Have the broker of this machine use no relay",
-		Long:    "Have the broker of this machine connect to no relay from its next start on. Paired phones stay paired.",
+		Use:   "leave",
+		Short: "Have the broker of this machine use no relay",
+		Long: `Make the broker of this machine connect to no relay from its next start on. Paired phones stay
+paired.`,
 		Example: "  assent relay leave",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -14,10 +14,10 @@ func (a *app) relayTokenCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token [NAME]",
 		Short: "Make a broker's token for a relay, and print it once",
-		Long: `On the relay's machine: make the token with which one broker connects to the relay and gets the
-address NAME.DOMAIN. It is printed on standard output, with nothing else, and only its hash is
-kept. A second token for a name takes the place of the first. A relay that runs follows at once;
-a broker whose token is gone is disconnected within seconds.`,
+		Long: `On the relay's machine: create the token with which one broker connects to the relay and gets the
+address NAME.DOMAIN. Only the token is printed on standard output, and only its hash is stored. A
+second token for the same name replaces the first. A running relay follows at once: a broker whose
+token was revoked or replaced is disconnected within seconds.`,
 		Example: `  assent relay token box > box.token
   assent relay token box --revoke
   assent relay token --list`,

@@ -16,18 +16,22 @@ func (a *app) repairCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repair",
 		Short: "Fix a damaged record, and say what is lost",
-		Long: `Compare the record with its mark, and if they differ, rebuild the record from what is left.
-The broker must not be running. Every lost message is named with its file, place and time. Tokens,
-devices, grants and saved rules whose last state is lost no longer count; if the mark itself is lost,
-none do. Requests that look as if they were waiting, but of which a record is lost, are ended: they may
-have been decided. The damaged files stay in the directory damaged, as they were.
+		Long: `Compare the record with its mark, the list of what was acknowledged, and if they differ, rebuild
+the record from what is left. The broker must not be running. Every lost message is listed with
+its file, position and time. Tokens, devices, grants and saved rules whose latest state is lost
+are no longer valid; if the mark itself is lost, none of them are. Requests that seem to be
+waiting although one of their records is lost are ended, because they may have been decided
+already. The damaged files are kept unchanged in the directory damaged.
 
-An intact record is left alone. serve --repair does the same before it starts.`,
+An intact record is left alone. serve --repair does the same before it starts the broker.`,
 		Example: "  assent repair\n  assent repair --json --state-dir /var/lib/assent",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			rep, err := stream.Repair(a.stateDir)
 			var locked *stream.LockedError
+			if errors.Is(err, stream.ErrNoState) {
+				return fmt.Errorf("%s: %w; name the broker's state directory with --state-dir", a.stateDir, err)
+			}
 			if errors.As(err, &locked) {
 				return fmt.Errorf("%w; repair works while no broker runs, or use serve --repair", err)
 			}

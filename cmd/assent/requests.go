@@ -146,19 +146,21 @@ func (a *app) allowCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "allow NUMBER|ID",
 		Short: "Allow a waiting request",
-		Long: `Allow a waiting request. The last digits of its number are enough where no other request of the
-last hour ends in them. By number, what it would do and its exact text are printed first; a request
-that is dangerous, or was never shown to you here, needs a yes at the terminal. By its whole id it is
-allowed as it is, without a question: for scripts. The beginning of an id is not enough, because the
-submitter chooses the ids. A question takes one --answer for each of its questions, in order.
+		Long: `Allow a waiting request. The last digits of its number are enough if no other request of the last
+hour ends in them. Given a number, assent first prints what the request would do and its exact
+text; a request that is dangerous, or was never shown to you here, needs a yes at the terminal.
+Given a complete id, assent allows the request without a question: for scripts. The beginning of
+an id is not enough, because the submitter chooses the ids. A request that asks questions takes
+one --answer for each question, in order.
 
-With --grant, --times or --rule assent also remembers a rule made of the request, and then
-answers the next one like it without asking. assent proposals ID shows which rules those are;
-the first, which is the narrowest, is taken. A rule that lasts (--rule) is shown, and saved once
-you confirm it.
+With --grant, --times or --rule, assent also saves a rule made from the request, and then answers
+similar requests without asking. assent proposals ID shows the possible rules; the first, which is
+the narrowest, is used. A rule that lasts (--rule) is shown, and saved once you confirm it.
 
---signed allows a request of Claude Code with the key of this terminal (assent agent key), or of the token that is
-bound to ASSENT_TOKEN_KEY (assent token key), for a hook that prints only what is signed (docs/managed.md). What is shown and signed is read here from the agent's own request, and nothing that the broker says of it is believed.`,
+--signed allows a request of Claude Code with the key of this terminal (assent agent key), or with
+the key bound to the token (ASSENT_TOKEN_KEY, see assent token key), for hooks that accept only
+signed answers (docs/managed.md). The text that is shown and signed is read from the agent's own
+request; nothing that the broker says about the request is believed.`,
 		Example: `  assent allow 417
   assent allow 417 --signed --url https://box.example.net
   assent allow 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1
@@ -265,10 +267,10 @@ func (a *app) denyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "deny NUMBER|ID",
 		Short: "Deny a waiting request",
-		Long: `Deny a waiting request. The last digits of its number are enough where no other request of the
-last hour ends in them, and so is the beginning of its id where no other that waits begins with it.
-The words given with -m reach the agent as they are; with --interrupt the agent's turn stops as
-well, and Claude Code then drops the words.`,
+		Long: `Deny a waiting request. The last digits of its number are enough if no other request of the last
+hour ends in them; so is the beginning of its id if no other waiting request begins with it. The
+message given with -m reaches the agent word for word. --interrupt also stops the agent's turn;
+Claude Code then drops the message.`,
 		Example: "  assent deny 417 -m \"not on a Friday\"",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {

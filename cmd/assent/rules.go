@@ -20,9 +20,9 @@ func (a *app) rulesCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
 		Short: "Check, test and try out rule files",
-		Long: `Work with the rule files that answer requests without a person. Without a file, a command takes
-those that the broker would load: the machine's, yours, assent's own, and that of
-the repository around the current directory. With --rules FILE it takes only that file.`,
+		Long: `Work with the rule files that answer requests without a person. If no file is named, a command
+uses the files that the broker would load: the machine's, yours, assent's own, and the one of the
+repository around the current directory. With --rules FILE a command uses that file only.`,
 		Example: `  assent rules check
   assent rules explain -- 'git push -f'
   assent rules replay --since 7d --rules new.yaml`,

@@ -45,6 +45,6 @@ count for it instead; use that only where you trust whoever writes the lines.`,
 	}
 	c.Flags().StringVar(&file, "rules", "", "this file of rules, and no other")
 	c.Flags().BoolVar(&own, "row-rules", false, "let a call bring rules of its own")
-	c.Flags().BoolVar(&noContain, "no-contain", false, "nothing can run contained")
+	c.Flags().BoolVar(&noContain, "no-contain", false, "judge as if no command could run contained")
 	return c
 }

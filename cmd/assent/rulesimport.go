@@ -20,19 +20,21 @@ func (a *app) rulesImportCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import [SETTINGS]",
 		Short: "Create a rule file from an agent's settings",
-		Long: `Create a rule file from the permissions in Claude Code's settings (default
-~/.claude/settings.json) and print it, or with --write put it where your rules stand. The settings
-stay as they are.
+		Long: `Create a rules file from the permissions in Claude Code's settings (default
+~/.claude/settings.json) and print it, or with --write save it as your rules file. The settings
+are not changed.
 
---from codex reads Codex's rules ($CODEX_HOME/rules, else ~/.codex/rules; or a file *.rules, or its
-config.toml), --from gemini Gemini CLI's (~/.gemini/policies; or a file *.toml, or its settings.json),
---from qwen Qwen Code's (~/.qwen/settings.json), --from copilot Copilot CLI's (settings.json, config.json
-and permissions-config.json of $COPILOT_HOME, else ~/.copilot; or a script with copilot --allow-tool …).
+--from codex reads Codex's rules ($CODEX_HOME/rules, else ~/.codex/rules; or a file *.rules, or
+its config.toml), --from gemini Gemini CLI's (~/.gemini/policies; or a file *.toml, or its
+settings.json), --from qwen Qwen Code's (~/.qwen/settings.json), --from copilot Copilot CLI's
+(settings.json, config.json and permissions-config.json of $COPILOT_HOME, else ~/.copilot; or a
+script with copilot --allow-tool …).
 
-Nothing is allowed that was not allowed there. What cannot be carried over is said, line by line,
-and so is what a wide rule such as Bash(python:*) means. Settings that lie in a checkout are not
-yours: what they deny and ask about is carried over, what they allow is left out, and so is what a
-script's flags allow, for your file of rules counts everywhere. --everywhere says that you mean that.`,
+Nothing is allowed that the settings did not allow. Entries that cannot be converted are reported
+line by line, and so is what a wide rule such as Bash(python:*) means. Settings inside a checkout
+may come from somebody else, and your rules file applies to every project. So the deny and ask
+entries of such settings are converted, but their allow entries are left out, and so are the flags
+in a script that allow something. --everywhere converts these entries too.`,
 		Example: `  assent rules import
   assent rules import ~/.claude/settings.json --write
   assent rules import .claude/settings.local.json --everywhere > more.yaml

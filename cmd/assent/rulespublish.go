@@ -46,13 +46,14 @@ func (a *app) rulesPublishCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish FILE",
 		Short: "Put a file of rules in force for all brokers",
-		Long: `Make FILE the next version of the rules that are in force for all brokers of a cluster. It is checked
-first, with the tests in it, here and by the broker. A broker that has a file of its own keeps to
-that; assent rules status says which one does. Each answer by rule names the version. The signature in FILE.sig,
-which assent rules sign makes, goes along; without one, hooks that want signatures take no allow from it.
+		Long: `Put FILE in force as the next version of the rules for all brokers of a cluster. FILE is checked
+first, with its tests, both here and by the broker. A broker that has a rules file of its own
+keeps using that file; assent rules status shows which broker does so. Each answer by rule names
+the version. The signature in FILE.sig, made by assent rules sign, is published too; without a
+signature, hooks that require one accept no allow from these rules.
 
-It takes the owner's token, or a token of role admin. With --after the version has to be the one after
-that, so that nobody publishes over another unseen.`,
+Needs the owner's token, or a token of role admin. With --after N, the new version is published
+only if it follows version N, so that nobody overwrites another version unseen.`,
 		Example: `  assent rules publish team.yaml
   assent rules publish team.yaml --after 7
   assent rules publish team.yaml --signed /media/usb/team.yaml.sig
@@ -110,7 +111,7 @@ that, so that nobody publishes over another unseen.`,
 		},
 	}
 	c.Flags().IntVar(&after, "after", 0, "the version that this one follows")
-	c.Flags().BoolVar(&none, "none", false, "publish no rules any more")
+	c.Flags().BoolVar(&none, "none", false, "withdraw the published rules")
 	c.Flags().StringVar(&signatureFrom, "signed", "", "where the signature is, - for standard input (default: FILE.sig, if that is there)")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
@@ -121,8 +122,9 @@ func (a *app) rulesStatusCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show which version of the published rules is in force where",
-		Long: `Show which version of the rules for all brokers is published, and what each broker follows: the published
-ones, or a file of its own, which counts instead. With --version it prints the text of that version.`,
+		Long: `Show which version of the rules for all brokers is published, and which rules each broker uses:
+the published ones, or a file of its own, which takes precedence. With --version, print the text
+of that version.`,
 		Example: "  assent rules status\n  assent rules status --version 7 > rules-7.yaml\n  assent rules status --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -24,13 +24,13 @@ func (a *app) rulesReplayCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay",
 		Short: "Show what rules would have decided about past requests",
-		Long: `Ask the running broker for the requests that ended, and say what the rules would have decided
-about each, and where that is something else than what happened. With --rules FILE that file is
-asked and no other; without, those that the broker of this machine would load now.
+		Long: `Ask the running broker for past requests, and show what the rules would have decided about each
+one and where that differs from what happened. With --rules FILE only that file is used; without
+the flag, the files that this machine's broker would load now.
 
-What a person denied and the rules would allow comes first: look at each. Nothing is changed or
-run. Each request is judged at its own time, mode and branch; symbolic links are followed as they
-are now.`,
+Requests that a person denied and the rules would allow come first: look at each of them. Nothing
+is changed or run. Each request is judged at its own time, mode and branch; symbolic links are
+followed as they are now.`,
 		Example: `  assent rules replay --since 7d --rules new.yaml
   assent rules replay --since 24h --json | jq -c .request`,
 		Args: noArgs,

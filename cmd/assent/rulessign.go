@@ -28,11 +28,12 @@ func (a *app) rulesKeyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key FILE",
 		Short: "Make a key that signs rules, or show the one in a file",
-		Long: `Make a key for assent rules sign and keep it in FILE, for your eyes only; where FILE holds one, show that. What is
-printed belongs behind trust-rules in /etc/assent/hook.conf of machines with assent-hook-strict. Make it where no
-agent runs: whoever reads FILE can sign rules. It needs no broker, and decides nothing.
+		Long: `Make a key for assent rules sign and store it in FILE, readable by you only; if FILE already holds
+a key, show that key. Put the printed text behind trust-rules in /etc/assent/hook.conf on machines
+with assent-hook-strict. Make the key on a machine where no agent runs: anybody who can read FILE
+can sign rules. No broker is needed, and the key cannot decide requests.
 
-One key is for rules of one kind of machine: what it signed counts wherever the key is trusted.`,
+Use one key for each kind of machine: rules signed with a key count wherever that key is trusted.`,
 		Example: "  assent rules key ~/keys/team-rules.json\n  assent rules key ~/keys/team-rules.json --json",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -74,13 +75,13 @@ func (a *app) rulesSignCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sign FILE",
 		Short: "Sign a file of rules",
-		Long: `Sign FILE with the key in a file that assent rules key made, and write the signature to FILE.sig. assent rules publish
-takes it along, and assent-hook-strict, which prints no other allow by rule, evaluates the rules itself where hook.conf
-trusts the key. FILE is checked first, with its tests, and refused where a rule depends on what no hook can find out by
-itself.
+		Long: `Sign FILE with a key that assent rules key made, and write the signature to FILE.sig, which assent
+rules publish sends along. assent-hook-strict passes on an allow by rule only after evaluating
+signed rules itself; its hook.conf names the keys that it trusts. FILE is checked first, with its
+tests, and refused if a rule depends on something that a hook cannot find out by itself.
 
-Every change of FILE needs another signature, and so does the end of its time. Once a hook has seen rules, it takes
-no older ones of that key.`,
+Sign again after every change of FILE, and before the signature expires (--valid). Once a hook has
+seen rules signed by a key, it accepts no older rules by that key.`,
 		Example: `  assent rules sign team.yaml --key ~/keys/team-rules.json
   assent rules sign team.yaml --key ~/keys/team-rules.json --valid 720h -o - | assent rules publish team.yaml --signed -
   assent rules publish team.yaml`,

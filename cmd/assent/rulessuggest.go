@@ -21,13 +21,14 @@ func (a *app) rulesSuggestCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "suggest",
 		Short: "Suggest rules for what people allow again and again",
-		Long: `Ask the running broker for the requests that ended, and look for the smallest set of narrow rules
-that would have answered the most of what people allowed, and none of what they denied or edited.
-The rules are printed as a file, with what each would have answered. Nothing is changed: put in
-your file of rules what you want, and look at it with assent rules replay.
+		Long: `Ask the running broker for past requests, and look for the smallest set of narrow rules that would
+have answered the most requests that people allowed, and none that they denied or edited. The
+rules are printed as a file, with what each rule would have answered. Nothing is changed: copy the
+rules that you want into your rules file, and try them with assent rules replay.
 
-A rule is suggested only if it works: with it, and the rules in force, the requests would have been
-allowed without a person. Shells, interpreters and programs that start others get none.`,
+A rule is suggested only if it works: together with the rules in force, it would have allowed
+those requests without a person. No rule is suggested for shells, interpreters and programs that
+start other programs.`,
 		Example: `  assent rules suggest --since 30d
   assent rules suggest > new.yaml && assent rules replay --since 30d --rules new.yaml
   assent rules suggest --json | jq -r '.rules[].sentence'`,

@@ -23,17 +23,19 @@ func (a *app) sayCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "say SESSION TEXT...",
 		Short: "Send text to the agent of a live session",
-		Long: `Send text to the agent of a live session of Claude Code: through the session's inbox where it runs on
-the broker's machine, so that it begins a turn or joins the one that runs; else at the end of the turn
-that runs. A session that has neither is not reached. TEXT of a single - is read from standard input.
+		Long: `Send text to the agent of a live Claude Code session. If the session runs on the broker's machine,
+the text goes through the session's inbox, and begins a turn or joins the running one; otherwise
+it is delivered at the end of the running turn. A session with neither an inbox nor a running turn
+cannot be reached. If TEXT is -, the text is read from standard input.
 
-It is recorded before it is sent, and in the agent's context once at most. "In its context" is said only
-when the session's own hook or transcript says so. The text answers no permission request. Sent from here it is not signed, and
-the agent is told that it comes from a terminal; a paired device signs what it sends. Whether a model
-follows such text as readily as what is typed has not been measured.
+The text is recorded before it is sent, and enters the agent's context at most once. "In its
+context" is printed only if the session's own hook or transcript confirms it. The text answers no
+permission request. Text sent with this command is not signed, and the agent is told that it comes
+from a terminal; text sent from a paired device is signed. Whether a model follows such text as
+readily as typed text has not been measured.
 
-SESSION is an id, the beginning or the end of one, or a title that only one session has. Needs the role
-operate, which admin includes.`,
+SESSION is an id, the beginning or the end of one, or a title that only one session has. Needs the
+role operate, which admin includes.`,
 		Example: "  assent say 25e5a0e9 'run the tests once more'\n  git diff | assent say 25e5a0e9 - --wait 1m\n  assent say 25e5a0e9 'stop after this file' --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {

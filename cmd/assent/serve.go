@@ -16,11 +16,12 @@ func (a *app) serveCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the broker in the foreground",
-		Long: `Run the broker: it takes hooks on a unix socket, keeps every request until it is
-answered, and serves the page and the API on a loopback address. Stop it with Ctrl-C; waiting
-hooks reconnect to the next broker.
+		Long: `Run the broker. It takes hooks on a unix socket, keeps every request until it is answered, and
+serves the page and the API on a loopback address. Stop the broker with Ctrl-C; waiting hooks
+reconnect when it is started again.
 
-Beyond loopback it needs a certificate, or a proxy in front of it that has one (--trusted-proxy).`,
+To listen beyond loopback, the broker needs a certificate, or a proxy in front of it that has one
+(--trusted-proxy).`,
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net

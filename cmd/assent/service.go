@@ -23,11 +23,11 @@ func (a *app) serviceCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "service",
 		Short: "Keep the broker, or the host of agents, running after this terminal closes",
-		Long: `Have your own service manager (systemd's user instance, or launchd) start the broker now and
-at every login, and start it again when it fails. None of this needs root.
+		Long: `Have your own service manager (systemd's user instance, or launchd) start the broker now and at
+every login, and start it again when it fails. None of this needs root.
 
-With --agents it is the host of agents (assent agent serve) that is kept running, by systemd. The agents outlive it:
-each runs in a scope of its own.`,
+With --agents, systemd keeps the host of agents (assent agent serve) running instead of the
+broker. The agents outlive their host: each runs in a scope of its own.`,
 		Example: "  assent service install\n  assent service install --agents\n  assent service status\n  assent service uninstall",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -43,14 +43,14 @@ func (a *app) serviceInstallCmd(agents *bool) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install [-- FLAG OF SERVE…]",
 		Short: "Start the broker now and at every login",
-		Long: `Start the broker now and at every login. What follows -- are flags of assent serve; they are
-checked here and kept. Run it again to change the flags.
+		Long: `Start the broker now and at every login. Arguments behind -- are flags of assent serve; they are
+checked now and stored. Run the command again to change them.
 
-The service gets this terminal's state directory and socket by name, so that the hooks that
-assent install wrote reach it.
+The service uses this terminal's state directory and socket, so that the hooks written by assent
+install reach it.
 
-With --agents it runs assent agent serve, with this terminal's PATH: agents find their programs by it. Keys of
-the agents' APIs belong into env of ~/.claude/settings.json.`,
+With --agents, the service runs assent agent serve instead, with this terminal's PATH, so that the
+agents find their programs. Put the agents' API keys into env in ~/.claude/settings.json.`,
 		Example: `  assent service install
   assent service install --agents
   assent service install --print
@@ -287,7 +287,7 @@ func (a *app) serviceStatusCmd(agents *bool) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
 		Short:   "Show whether the service is installed and running",
-		Long:    "Show whether the service is installed and running. Exits 1 when it is installed and does not run.",
+		Long:    "Show whether the service is installed and running. Exits 1 if it is installed but not running.",
 		Example: "  assent service status\n  assent service status --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -341,8 +341,8 @@ func (a *app) serviceUninstallCmd(agents *bool) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop and remove the service",
-		Long: `Stop and remove the service. Requests, decisions, devices and tokens stay for the next broker; with --agents, agents
-that run go on, and are taken up by the next host.`,
+		Long: `Stop and remove the service. Requests, decisions, devices and tokens are kept for the next broker.
+With --agents, running agents carry on, and the next host takes them over.`,
 		Example: "  assent service uninstall\n  assent service uninstall --agents",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

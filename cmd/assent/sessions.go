@@ -86,7 +86,7 @@ func (a *app) sessionsCmd() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "sessions",
-		Short: "List the agents' sessions and what each does now",
+		Short: "List the agents' sessions and what each is doing",
 		Long: `List the agents' sessions, most recent first: what each one is doing, how many of its requests are
 waiting, and what it is about.`,
 		Example: "  assent sessions\n  assent sessions --limit 5\n  assent sessions --json",

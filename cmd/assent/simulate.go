@@ -29,10 +29,11 @@ func (a *app) simulateCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "simulate [KIND]",
 		Short: "Raise a sample request without an agent, and show the answer",
-		Long: `Raise a sample request through the same hook client an agent runs, as if an agent worked in
-this directory, wait, and say what was answered. Nothing is ever executed. The agent's JSON goes to
-standard output with --json, or where that is no terminal.
-With --url it goes to that broker, with a token of role submit in $ASSENT_TOKEN.
+		Long: `Raise a sample request through the hook client that agents run, as if an agent worked in this
+directory, wait for the answer, and print it. Nothing is ever executed. With --json, or if standard
+output is not a terminal, the JSON that an agent would get is printed. With --url the request goes to
+that broker, with a token of role submit in $ASSENT_TOKEN.
+
 Kinds: ` + strings.Join(claude.SampleKinds, " ") + ` (default bash).`,
 		Example: "  assent simulate\n  assent simulate question",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -13,8 +13,10 @@ import (
 
 func (a *app) tokenCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "token",
-		Short:   "Create, list and revoke access tokens",
+		Use:   "token",
+		Short: "Create, list and revoke access tokens",
+		Long: `Create, list and revoke access tokens, with which programs and hooks on other machines use this
+broker. Each token has one role. People approve with a paired browser instead: assent pair.`,
 		Example: "  assent token create --role submit --name build-server\n  assent token list\n  assent token revoke ID",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -30,13 +32,14 @@ func (a *app) tokenCreateCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create a token and print it once",
-		Long: `Create a token and print it, and nothing else, on standard output. The broker keeps only a
-hash. Roles: submit (a hook on another machine), host (a machine that offers agents), view, approve,
-admin.
+		Long: `Create a token and print it on standard output, with nothing else. The broker keeps only a hash of
+the token. Roles: submit (a hook on another machine), host (a machine that offers agents), view,
+approve, admin.
 
-With --key a token of role approve is bound to a key: whoever has the token alone can read, but what it decides,
-saves, hands back or stops has to be signed with the key, and the record keeps the signature. A hook that requires
-signatures can trust that key. The file is one of assent token key.`,
+With --key, a token of role approve is bound to a key. Somebody who has only the token can then
+read, but decisions, saved rules, hand-backs and stops must be signed with the key, and the record
+keeps the signature. A hook that requires signatures can trust that key. Make the key with assent
+token key.`,
 		Example: "  assent token create --role approve --name dashboard --ttl 720h\n  assent token create --role submit --name ci --ttl 2h\n  assent token create --role approve --name bot --key bot.key\n  assent token create --role host --name workstation",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -111,8 +114,11 @@ func timeOrNull(t time.Time) *time.Time {
 
 func (a *app) tokenListCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the tokens, without their secrets",
+		Use:   "list",
+		Short: "List the tokens, without their secrets",
+		Long: `List the tokens: the id of each, its role and name, when it was created, when it expires, when it
+was last used, and the key it is bound to, if any. The tokens themselves are not shown, because
+the broker keeps only their hashes.`,
 		Example: "  assent token list",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -143,8 +149,11 @@ func day(t time.Time) string {
 
 func (a *app) tokenRevokeCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   "Revoke a token; its open connections close at once",
+		Use:   "revoke ID",
+		Short: "Revoke a token; its open connections close at once",
+		Long: `Revoke a token. ID is the id that assent token list prints. The broker refuses the token from now
+on, and its open connections close at once. A machine that joined with the token (assent join) can
+submit no more requests.`,
 		Example: "  assent token revoke 9d0c0d9a",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,10 +28,10 @@ func (a *app) tokenKeyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key FILE",
 		Short: "Make a key to bind a token to",
-		Long: `Make a key in FILE, for your eyes only, or show the one that is there, and print its public half: what
-assent token create --key takes. No broker is asked. Make the key where the program runs that will have the
-token, and carry only what is printed to where the token is made. With ` + tokenKeyVariable + `=FILE beside ASSENT_TOKEN the
-commands sign what they decide.`,
+		Long: `Make a key in FILE, readable by you only, or show the key that is already there, and print its public
+half for assent token create --key. No broker is needed. Make the key where the program runs that will
+use the token, and copy only the printed half to where the token is created. If ` + tokenKeyVariable + `=FILE
+is set beside ASSENT_TOKEN, assent's commands sign their decisions.`,
 		Example: "  assent token key ~/bot.key\n  assent token create --role approve --name bot --key \"$(assent token key ~/bot.key)\"",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -19,13 +19,18 @@ func (a *app) tortureCmd() *cobra.Command {
 	var nemesis string
 	c := &cobra.Command{
 		Use:   "torture",
-		Short: "Break a test cluster of brokers on purpose, and check what they promise",
-		Long: `Start brokers and nats-servers of their own on loopback, let hooks ask and approvers decide, kill, stop
-and cut off processes by a schedule that follows from the seed, and compare what everybody was told with the
-record. Your broker is not touched. Exit code 1 and the seed say that a promise was broken; the same
-seed does the same again.
+		Short: "Break a test cluster on purpose, and check assent's promises",
+		Long: `Test assent's promises under failures. The command starts brokers and NATS servers of its own on
+loopback, and lets hooks ask and approvers decide. Meanwhile it kills, stops and disconnects processes,
+on a schedule that follows from the seed. In the end it compares what hooks and approvers were told
+with the record. Your own broker is not touched.
 
-What is done (--nemesis, with commas): ` + strings.Join(torture.Nemeses, ", ") + `.`,
+If a promise was broken, the command prints the seed and exits 1; the same seed repeats the same
+schedule.
+
+--nemesis names the failures, separated by commas:
+
+  ` + strings.Join(torture.Nemeses, ", "),
 		Example: `  assent torture --brokers 3 --nats 3 --for 2m --seed 1
   assent torture --brokers 1 --nats 0 --for 1m --nemesis kill-broker
   assent torture --brokers 3 --nats 3 --for 30m --json`,
@@ -34,12 +39,12 @@ What is done (--nemesis, with commas): ` + strings.Join(torture.Nemeses, ", ") +
 	fl := c.Flags()
 	fl.IntVar(&o.Brokers, "brokers", 3, "how many brokers: 1 or 3")
 	fl.IntVar(&o.NATS, "nats", 3, "how many nats-servers: 1 or 3; 0: one broker with its own engine")
-	fl.DurationVar(&o.For, "for", time.Minute, "how long hooks ask; then all that waits is answered and looked at")
+	fl.DurationVar(&o.For, "for", time.Minute, "how long hooks ask; then every waiting request is answered and checked")
 	fl.Uint64Var(&o.Seed, "seed", 0, "seed of the schedule and of what clients do (0: a new one)")
-	fl.StringVar(&nemesis, "nemesis", "", "what is done, with commas (default: all that is possible)")
+	fl.StringVar(&nemesis, "nemesis", "", "failures to cause, separated by commas (default: all that are possible)")
 	fl.IntVar(&o.Hooks, "hooks", 8, "how many hooks ask at a time")
 	fl.IntVar(&o.Approvers, "approvers", 6, "how many approvers decide")
-	fl.StringVar(&o.Dir, "dir", "", "keep the logs there")
+	fl.StringVar(&o.Dir, "dir", "", "keep the logs in this directory")
 	fl.BoolVar(&a.json, "json", false, "print the result as JSON")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if conf := os.Getenv(torture.NodeEnv); conf != "" {

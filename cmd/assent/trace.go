@@ -24,14 +24,15 @@ func (a *app) traceCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace NUMBER|ID",
 		Short: "Show the full history of one request",
-		Long: `Show the full history of one request: every recorded step, with what was asked for and what was
-allowed in its place. It works for pending and past requests. The last digits of a number are enough
-where no other request of the last hour ends in them, the beginning of an id where it is unique among
-the pending requests or the last hundred that ended. The signature of a device is verified again, with
-the key that the record holds; exits 1 where it does not fit the record.
+		Long: `Show the full history of one request, pending or past: every recorded step, what the agent asked
+for, and what was allowed instead if somebody edited the request. The last digits of a number are
+enough if no other request of the last hour ends in them; the beginning of an id, if it is unique
+among the pending requests and the last hundred that ended. A device's signature is verified
+again, with the key that the record holds; exits 1 if the signature does not fit the record.
 
-With --messages it is a SESSION, and what people sent to its agent: who sent each message, and when it was
-handed over, came into the agent's context, and was over.`,
+With --messages, name a session (SESSION) instead of a request: the messages that people sent to
+its agent are shown, with who sent each one, when it was handed over, when it entered the agent's
+context, and when it was done.`,
 		Example: "  assent trace 417\n  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json\n  assent trace --messages 25e5a0e9",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -37,13 +37,13 @@ func (a *app) upCmd() *cobra.Command {
 		Use:   "up",
 		Short: "Set everything up, step by step, and run the broker",
 		Long: `The first run, in one command: start the broker, write the hooks into the settings of Claude Code
-and of other agents that are found here, pair a browser, and your phone if you like. It says what it
-is about to do and asks first, and Enter takes the recommended answer. Ctrl-C stops it at any point and
-leaves nothing half done. Steps that are already done are skipped, so you can run it again at any time.
+and of other agents that are found on this machine, pair a browser, and your phone if you like.
+The command says what each step will do and asks first; Enter takes the recommended answer. Ctrl-C
+stops at any point and leaves nothing half done. Steps that are already done are skipped, so you
+can run the command again at any time.
 
-Where there is a display, it opens the browser itself.
-
-Without a terminal it asks nothing: the flags are the answers, and nothing else is changed.`,
+Where there is a display, the browser is opened for you. Without a terminal nothing is asked: the
+flags are the answers, and nothing else is changed.`,
 		Example: `  assent up
   assent up --public-url https://box.example.net      for a phone; see docs/phone.md
   assent up --yes --service --ask                     for a script`,

@@ -48,12 +48,14 @@ func (a *app) updateCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "update",
 		Short: "Replace the programs by those of the newest release",
-		Long: `Find the newest release, check its signature and its checksum, and replace the programs. The ones
-from before are kept: --back brings them back. A service is restarted; what waits comes back to the
-new broker. A broker in a terminal runs on until you start it again.
+		Long: `Find the newest release, check its signature and its checksum, and replace the programs. The
+previous programs are kept: --back restores them. If the broker runs as a service, it is
+restarted, and waiting requests reconnect to the new broker. A broker in a terminal keeps running
+the old version until you restart it.
 
-It takes nothing that the key in this program did not sign, and nothing older than what is there,
-unless you say --to or --back. What came by a package manager is updated by that one.`,
+Only releases signed with the key that is built into this program are accepted, and none older
+than the installed version unless you say --to or --back. Programs that a package manager
+installed are updated with that package manager.`,
 		Example: `  assent update
   assent update --check --json
   assent update --back

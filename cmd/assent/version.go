@@ -29,8 +29,8 @@ func (a *app) versionCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, commit and date",
-		Long: `Say which assent this is. The date is that of the commit: the same source gives the same
-program, whenever it is built. What the running broker is, assent doctor says.`,
+		Long: `Print the version of this program. The date is the date of the commit, so that the same source
+always gives the same program. assent doctor prints the version of the running broker.`,
 		Example: "  assent version\n  assent version --json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -32,13 +32,13 @@ package contain
 const Usage = `assent-contain runs a command that can only read: the kernel keeps it to that.
 
 usage: assent-contain read [--project DIR] [--read PATH]... [--env NAME]... [--shell bash|zsh|sh] -- CMD...
-       assent-contain --abi        the kernel's Landlock ABI; status 125 if that does not do
-       assent-contain --check      tries whether containment holds here
+       assent-contain --abi        print the kernel's Landlock ABI; status 125 if it is too old
+       assent-contain --check      check whether containment works here
        assent-contain --version
 
   --project DIR   what may be read besides the system's programs, without secrets (the working directory)
-  --read PATH     a file or directory that may be read as well; may come again
-  --env NAME      a variable of the environment that the command keeps; may come again
+  --read PATH     a file or directory that may be read as well; may be repeated
+  --env NAME      a variable of the environment that the command keeps; may be repeated
   --shell KIND    CMD is one word, a command line for a fresh shell of this kind
 
 Example:

@@ -26,8 +26,12 @@ const callTimeout = 3 * time.Second
 func (x *examination) checkBroker(ctx context.Context) []Finding {
 	b, err := x.Runtime()
 	x.broker = b
-	if err != nil {
-		return []Finding{{"broker", Fail, "does not run on " + x.StateDir, "assent up, or assent serve"}}
+	switch {
+	case err != nil && x.NoBroker(err):
+		x.noBroker = true
+		return []Finding{{"broker", Fail, "no broker is running for " + x.StateDir, "start one: assent up, or assent serve"}}
+	case err != nil:
+		return []Finding{{"broker", Fail, err.Error(), ""}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -36,7 +40,7 @@ func (x *examination) checkBroker(ctx context.Context) []Finding {
 	if err == nil {
 		status, err = ready(ctx)
 	}
-	x.answers = err == nil
+	x.answers, x.noBroker = err == nil, err != nil && x.NoBroker(err)
 	switch {
 	case err != nil:
 		return []Finding{{"broker", Fail, fmt.Sprintf("pid %d does not answer at %s: it was killed", b.PID, b.URL), "assent serve"}}
@@ -53,6 +57,7 @@ func (x *examination) checkRemote(ctx context.Context) []Finding {
 		return []Finding{{"broker", Fail, err.Error(), "say the right --url and --cacert"}}
 	}
 	status, err := ready(ctx)
+	x.noBroker = err != nil && x.NoBroker(err)
 	switch {
 	case err != nil:
 		return []Finding{{"broker", Fail, err.Error(), "on that machine: assent doctor"}}

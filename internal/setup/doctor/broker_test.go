@@ -67,7 +67,10 @@ type patient struct {
 	calls map[string]any // documents by path; an error is returned as such
 }
 
-var errRole = errors.New("your role does not suffice")
+var (
+	errAway = errors.New("connection refused")
+	errRole = errors.New("your role does not suffice")
+)
 
 func newPatient(t *testing.T) *patient {
 	t.Helper()
@@ -91,6 +94,7 @@ func newPatient(t *testing.T) *patient {
 		},
 		Connect:     p.readyWith(http.StatusNoContent, nil),
 		Credential:  func() error { return nil },
+		NoBroker:    func(err error) bool { return errors.Is(err, errAway) },
 		Refused:     func(err error) bool { return errors.Is(err, errRole) },
 		RuleProblem: func(*hook.InForce) string { return "" },
 		Phone:       func(context.Context) (*phone.Door, error) { return nil, nil },
@@ -127,7 +131,6 @@ func (p *patient) readyWith(status int, err error) func() (func(context.Context)
 func TestExamine(t *testing.T) {
 	const here, elsewhere = "broker ok, socket ok, rules ok, notifications ok, schemas ok", "broker ok, token ok, rules ok, schemas ok"
 	const agent = ", spool ok, claude warn, hooks warn, mode warn"
-	away := errors.New("connection refused")
 	for _, c := range []struct {
 		name string
 		harm func(*patient)
@@ -135,8 +138,11 @@ func TestExamine(t *testing.T) {
 		says string // part of one
 	}{
 		{"all is well", func(*patient) {}, here + agent, "broker ok: pid 7 at http://127.0.0.1:1, version 1.0.0"},
-		{"no broker", func(p *patient) { p.Runtime = func() (Broker, error) { return Broker{}, away } }, "broker fail" + agent, "→ assent up, or assent serve"},
-		{"a dead broker", func(p *patient) { p.Connect = p.readyWith(0, away) }, "broker fail" + agent, "pid 7 does not answer at http://127.0.0.1:1: it was killed"},
+		{"no broker", func(p *patient) { p.Runtime = func() (Broker, error) { return Broker{}, errAway } }, "broker fail" + agent, "no broker is running for"},
+		{"another user's broker", func(p *patient) {
+			p.Runtime = func() (Broker, error) { return Broker{}, errors.New("read runtime.json: permission denied") }
+		}, "broker fail" + agent, "broker fail: read runtime.json: permission denied"},
+		{"a dead broker", func(p *patient) { p.Connect = p.readyWith(0, errAway) }, "broker fail" + agent, "pid 7 does not answer at http://127.0.0.1:1: it was killed"},
 		{"not ready", func(p *patient) { p.Connect = p.readyWith(503, nil) }, strings.Replace(here, "broker ok", "broker warn", 1) + agent, "pid 7 answers but is not ready (503)"},
 		{"no socket", func(p *patient) { os.Remove(filepath.Join(p.StateDir, "hook.sock")) }, strings.Replace(here, "socket ok", "socket fail", 1) + agent, "something removed its socket"},
 		{"no credential", func(p *patient) { p.Credential = func() error { return errors.New("no credential") } },
@@ -191,7 +197,7 @@ func TestExamine(t *testing.T) {
 			p.URL = "https://box"
 			p.Connect = func() (func(context.Context) (int, error), error) { return nil, errors.New("--cacert: no such file") }
 		}, "broker fail" + agent, "--cacert: no such file → say the right --url and --cacert"},
-		{"elsewhere, away", func(p *patient) { p.URL, p.Connect = "https://box", p.readyWith(0, away) }, "broker fail" + agent, "connection refused → on that machine: assent doctor"},
+		{"elsewhere, away", func(p *patient) { p.URL, p.Connect = "https://box", p.readyWith(0, errAway) }, "broker fail" + agent, "connection refused → on that machine: assent doctor"},
 		{"elsewhere, another name", func(p *patient) { p.URL, p.Connect = "https://box", p.readyWith(421, nil) }, "broker fail" + agent, "https://box does not answer to that name → start it with --public-url https://box"},
 		{"elsewhere, not ready", func(p *patient) { p.URL, p.Connect = "https://box", p.readyWith(503, nil) }, "broker warn" + agent, "https://box answers but is not ready (503)"},
 		{"elsewhere, no token", func(p *patient) {
@@ -208,7 +214,7 @@ func TestExamine(t *testing.T) {
 			p := newPatient(t)
 			c.harm(p)
 			var list, text []string
-			findings := Examine(t.Context(), p.Config)
+			findings, noBroker := Examine(t.Context(), p.Config)
 			for _, f := range findings {
 				list = append(list, f.Name+" "+string(f.Status))
 				text = append(text, fmt.Sprintf("%s %s: %s → %s", f.Name, f.Status, f.Detail, f.Fix))
@@ -221,6 +227,9 @@ func TestExamine(t *testing.T) {
 			}
 			if Broken(findings) != strings.Contains(c.want, " fail") {
 				t.Errorf("Broken is %v", Broken(findings))
+			}
+			if want := strings.Contains(c.name, "no broker") || strings.Contains(c.name, "dead") || strings.Contains(c.name, "away"); noBroker != want {
+				t.Errorf("no broker: %v", noBroker)
 			}
 		})
 	}

@@ -57,6 +57,8 @@ type Config struct {
 	Credential func() error
 	// Call gets a document of the API and decodes it into out, unless that is nil.
 	Call func(ctx context.Context, path string, out any) error
+	// NoBroker reports whether an error of Runtime, Connect or ready means that no broker is there.
+	NoBroker func(error) bool
 	// Refused reports whether an error of Call means that the role of the credential is too small.
 	Refused func(error) bool
 	// RuleProblem is one line about what is wrong with the rules, "" if nothing is.
@@ -82,6 +84,7 @@ type examination struct {
 	Config
 	broker   Broker             // of StateDir; the zero value if none runs
 	answers  bool               // the broker answers
+	noBroker bool               // no broker can be reached
 	mayLook  bool               // the credential suffices for the API's documents
 	agent    *install.Options   // where the agent keeps its settings; nil: not known
 	versions []string           // of the agents on this machine
@@ -138,18 +141,18 @@ var (
 	}
 )
 
-// Examine makes all checks, one after the other.
-func Examine(ctx context.Context, cfg Config) []Finding {
+// Examine makes all checks, one after the other. noBroker says that no broker could be reached, which
+// is also a finding.
+func Examine(ctx context.Context, cfg Config) (findings []Finding, noBroker bool) {
 	x := &examination{Config: cfg}
 	checks := checksHere
 	if cfg.URL != "" {
 		checks = checksElsewhere
 	}
-	var findings []Finding
 	for _, c := range slices.Concat(checks, checksAgent) {
 		if c.needs == nil || c.needs(x) {
 			findings = append(findings, c.look(x, ctx)...)
 		}
 	}
-	return findings
+	return findings, x.noBroker
 }

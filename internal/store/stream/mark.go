@@ -3,7 +3,10 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -207,14 +210,22 @@ func (s *Stream) cleanEvents() error {
 	return err
 }
 
-// Repair fixes the record in a state directory that no broker uses.
+// ErrNoState says that no broker has kept a record in a directory.
+var ErrNoState = errors.New("no broker has kept a record in this directory")
+
+// Repair fixes the record in a state directory that no broker uses. Where no broker ever used the
+// directory, it returns ErrNoState and makes no file there.
 func Repair(dir string) (integrity.Report, error) {
+	store := recordStore(dir)
+	if err := anyExists(filepath.Join(dir, "lock"), filepath.Join(dir, integrity.FileName), store.Engine); err != nil {
+		return integrity.Report{}, err
+	}
 	lock, err := lockDir(dir)
 	if err != nil {
 		return integrity.Report{}, err
 	}
 	var rep integrity.Report
-	found, err := recordStore(dir).Check(lock.kept)
+	found, err := store.Check(lock.kept)
 	if err == nil {
 		rep, err = repair(found, lock)
 	}
@@ -222,6 +233,16 @@ func Repair(dir string) (integrity.Report, error) {
 		err = releaseErr
 	}
 	return rep, err
+}
+
+// anyExists is nil if at least one of the paths exists, and ErrNoState if none does.
+func anyExists(paths ...string) error {
+	for _, path := range paths {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return ErrNoState
 }
 
 func repair(found *integrity.Result, lock *dirLock) (integrity.Report, error) {

@@ -392,3 +392,17 @@ func TestNobodyReadsAheadOfTheMark(t *testing.T) {
 		t.Error(err, found.Err())
 	}
 }
+
+// TestRepairMakesNothing: where no broker kept a record, most often because --state-dir is misspelt, a
+// repair neither makes the directory nor puts a file into one that is there.
+func TestRepairMakesNothing(t *testing.T) {
+	parent := t.TempDir()
+	for name, dir := range map[string]string{"no directory": filepath.Join(parent, "state"), "an empty directory": parent} {
+		if _, err := Repair(dir); !errors.Is(err, ErrNoState) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if made, err := os.ReadDir(parent); err != nil || len(made) > 0 {
+		t.Errorf("made %v, %v", made, err)
+	}
+}
