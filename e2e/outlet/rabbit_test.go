@@ -39,7 +39,7 @@ func TestRabbitMQAway(t *testing.T) {
 	rig.Eventually(t, rig.Soon, "the broker is connected", func() bool { return d.Metric("assent_amqp_connected") == 1 })
 
 	w := newWriters(t, d, 6, 50)
-	time.Sleep(time.Second)
+	w.goesOn()
 	r.Stop()
 	begun := time.Now()
 	rig.Eventually(t, rig.Soon, "the broker notices", func() bool { return d.Metric("assent_amqp_connected") == 0 })
@@ -49,7 +49,7 @@ func TestRabbitMQAway(t *testing.T) {
 	}
 	start(t, r)
 	away := time.Since(begun)
-	time.Sleep(time.Second)
+	w.goesOn()
 	w.stop()
 	rate := float64(w.total()) / time.Since(w.begun).Seconds()
 	rig.Eventually(t, 3*rig.Soon, "all is passed on", func() bool { return d.Metric("assent_amqp_lag_events") == 0 })
@@ -352,6 +352,13 @@ func mutation(session string, n int) []byte {
 func (w *writers) stop() {
 	w.cancel()
 	w.wg.Wait()
+}
+
+// goesOn waits until 100 more events were told.
+func (w *writers) goesOn() {
+	w.t.Helper()
+	told := w.total()
+	rig.Eventually(w.t, rig.Soon, "events go on", func() bool { return w.total() >= told+100 })
 }
 
 func (w *writers) total() (n int) {
