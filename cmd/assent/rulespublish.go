@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -177,8 +178,12 @@ func (a *app) printPublished(p *api.PublishedRules) {
 		what := map[string]string{hook.FollowsNone: "no rules for all", hook.FollowsOwn: "its own file " + shortPath(f.File)}[f.Follows]
 		if f.SignedBy != "" {
 			what += ", signed with device:" + f.SignedBy
-			if f.SignedUntil != "" {
+			switch until, err := time.Parse(time.RFC3339, f.SignedUntil); {
+			case err != nil: // always
+			case time.Now().Before(until):
 				what += ", until " + f.SignedUntil
+			default:
+				what += ", which counts no more since " + f.SignedUntil
 			}
 		}
 		if f.Follows == hook.FollowsPublished {

@@ -135,7 +135,7 @@ func TestStrictRules(t *testing.T) {
 	d.Command("audit", "checkpoint")
 	d.Command("audit", "export", "-o", export)
 	verify := []string{"audit", "verify", export, "--key", strings.TrimSpace(d.Command("audit", "checkpoint", "--key"))}
-	if said := flat(d.Command(verify...)); !strings.Contains(said, "which you named: 0") || !strings.Contains(said, "By rules signed with "+trust+", which you did not name") || !strings.Contains(said, ": 3 decisions") {
+	if said := flat(d.Command(verify...)); !strings.Contains(said, "which you named: 0") || !strings.Contains(said, "3 decisions by rules signed with "+trust+", which you did not name") {
 		t.Errorf("verify says\n%s", said)
 	}
 	if said := flat(d.Command(append(verify, "--trust-rules", trust)...)); !strings.Contains(said, "which you named: 3") || strings.Contains(said, "did not name") {

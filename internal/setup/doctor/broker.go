@@ -130,7 +130,7 @@ func (x *examination) rules(f *hook.InForce) Finding {
 		path := file.Path
 		switch {
 		case file.SignatureProblem != "":
-			c.Status, c.Fix = Warn, "until then the rules count as rules that nobody signed: sign them again with assent rules sign, and publish those for all brokers again; or take the signature away"
+			c.Status, c.Fix = Warn, "the rules count as rules that nobody signed: sign them again with assent rules sign, and publish those for all brokers again; or take the signature away"
 			path += " (its signature does not count: " + file.SignatureProblem + ")"
 		case file.Signed != nil:
 			path += " (signed with device:" + signed.Thumbprint(file.Signed.PublicKey) + ")"
