@@ -56,7 +56,7 @@ func TestGoTypes(t *testing.T) {
 	by := hook.Approver{Kind: "device", ID: "d", Name: "phone", File: "/f"}
 	problems := []hook.RuleProblem{{File: "/f", Line: 1, Column: 2, Message: "m"}, {File: "/g", Message: "m"}}
 	inForce := hook.InForce{
-		Problems: problems, Notices: problems, Files: []hook.RuleFile{{Path: "/f", Layer: "user", State: hook.FileInForce, LoadedAt: now}, {Path: "/g", Layer: "managed", State: hook.FileBroken}},
+		Problems: problems, Notices: problems, Files: []hook.RuleFile{{Path: "/f", Layer: "user", State: hook.FileInForce, LoadedAt: now, Signed: &hook.RulesSignature{SHA256: digest, SignedAt: now.Format(time.RFC3339), Signature: "s", PublicKey: *decision.PublicKey}, SignatureProblem: "over"}, {Path: "/g", Layer: "managed", State: hook.FileBroken}},
 		Rules: []hook.RuleInForce{{ID: "r", File: "/f", Line: 3, Layer: "user", Action: hook.ActionDeny, Shadow: true, Text: "t", Matches: 1, LastMatch: now}},
 	}
 	proposals := hook.Proposals{RequestID: "id", Reason: "why", Proposals: []hook.Proposal{{

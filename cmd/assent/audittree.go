@@ -296,12 +296,12 @@ func (a *app) printRulesKeys(rep *audit.Report) {
 	for _, k := range rep.RulesKeys {
 		not := ""
 		if !k.Named {
-			not = ", which you did not name: name it with --trust-rules if you know whose it is"
+			not = ", which you did not name (--trust-rules, if you know whose it is)"
 		}
-		a.tell(fmt.Sprintf("By rules signed with device:%s%s: %d decisions", k.Key, not, k.Answers))
+		a.tell(show.Count(int(k.Answers), "decision") + " by rules signed with device:" + k.Key + not)
 	}
 	if rep.RulesOver > 0 {
-		a.tell(fmt.Sprintf("By rules whose signature counted no more: %d decisions", rep.RulesOver))
+		a.tell(show.Count(int(rep.RulesOver), "decision") + " by rules whose signature counted no more")
 	}
 }
 

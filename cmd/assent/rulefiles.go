@@ -37,6 +37,9 @@ func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ..
 		cfg.User = filepath.Join(dir, "rules.yaml")
 	}
 	cfg.Protected = []string{a.stateDir, socket, filepath.Dir(managedRules)}
+	if cfg.User != "" {
+		cfg.Protected = append(cfg.Protected, cfg.User+".sig")
+	}
 	for _, path := range []string{dir, cfg.User, f.notices, f.contain} {
 		if path != "" && path != noNotices && path != noContain {
 			cfg.Protected = append(cfg.Protected, path)

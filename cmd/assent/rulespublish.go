@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/policy/files"
 	"assent/internal/policy/published"
@@ -32,7 +34,11 @@ func openPublished(ctx context.Context, stateDir, host string, streams *stream.S
 func following(f files.Follows) hook.RulesFollowing {
 	switch version := published.VersionOf(f.Published); {
 	case f.File != "":
-		return hook.RulesFollowing{Follows: hook.FollowsOwn, File: f.File}
+		own := hook.RulesFollowing{Follows: hook.FollowsOwn, File: f.File}
+		if f.Signed != nil {
+			own.SignedBy, own.SignedUntil = signed.Thumbprint(f.Signed.PublicKey), f.Signed.Until
+		}
+		return own
 	case version > 0 || f.Problem != "":
 		return hook.RulesFollowing{Follows: hook.FollowsPublished, Version: version, Problem: f.Problem}
 	}
@@ -172,6 +178,16 @@ func (a *app) printPublished(p *api.PublishedRules) {
 	var rows [][]string
 	for _, f := range p.Brokers {
 		what := map[string]string{hook.FollowsNone: "no rules for all", hook.FollowsOwn: "its own file " + shortPath(f.File)}[f.Follows]
+		if f.SignedBy != "" {
+			what += ", signed with device:" + f.SignedBy
+			switch until, err := time.Parse(time.RFC3339, f.SignedUntil); {
+			case err != nil: // always
+			case time.Now().Before(until):
+				what += ", until " + f.SignedUntil
+			default:
+				what += ", which counts no more since " + f.SignedUntil
+			}
+		}
 		if f.Follows == hook.FollowsPublished {
 			what = "version " + strconv.Itoa(f.Version)
 			if f.Version == 0 {

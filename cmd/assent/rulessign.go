@@ -18,9 +18,6 @@ import (
 	"assent/internal/text/show"
 )
 
-// rulesKeyID stands in the file of a key that is no device's.
-const rulesKeyID = "rules"
-
 // signedFor is how long a signature of rules counts if nobody says otherwise. Who stole the broker can bring rules as old as that.
 const signedFor = 90 * 24 * time.Hour
 
@@ -37,29 +34,42 @@ Use one key for each kind of machine: rules signed with a key count wherever tha
 		Example: "  assent rules key ~/keys/team-rules.json\n  assent rules key ~/keys/team-rules.json --json",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			k, err := devicekey.Load(args[0])
-			if errors.Is(err, fs.ErrNotExist) {
-				if k, err = devicekey.New(); err == nil {
-					k.ID = rulesKeyID
-					err = k.Save(args[0])
-				}
-			}
+			k, err := keyIn(args[0])
 			if err != nil {
 				return err
 			}
-			trust := "device:" + signed.Thumbprint(k.JWK())
 			if a.json {
-				return a.printJSON(struct {
-					Trust string `json:"trust"`
-					Path  string `json:"path"`
-				}{trust, args[0]})
+				return a.printKey(k, args[0])
 			}
-			fmt.Fprintln(a.out, trust)
+			fmt.Fprintln(a.out, trustOf(k.JWK()))
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: trust, path")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: publicKey, trust, path")
 	return c
+}
+
+// keyIn is the key in a file, made there if there is no such file.
+func keyIn(file string) (*devicekey.Key, error) {
+	k, err := devicekey.LoadAny(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if k, err = devicekey.New(); err == nil {
+			err = k.Save(file)
+		}
+	}
+	return k, err
+}
+
+// trustOf is a key as trust and trust-rules name it.
+func trustOf(k hook.JWK) string { return "device:" + signed.Thumbprint(k) }
+
+// printKey prints the public half of a key in a file as JSON.
+func (a *app) printKey(k *devicekey.Key, file string) error {
+	return a.printJSON(struct {
+		PublicKey hook.JWK `json:"publicKey"`
+		Trust     string   `json:"trust"` // a line of hook.conf
+		Path      string   `json:"path"`
+	}{k.JWK(), trustOf(k.JWK()), file})
 }
 
 // oneFile is the arguments of a command for one file.
@@ -75,14 +85,18 @@ func (a *app) rulesSignCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sign FILE",
 		Short: "Sign a file of rules",
-		Long: `Sign FILE with a key that assent rules key made, and write the signature to FILE.sig, which assent
-rules publish sends along. assent-hook-strict passes on an allow by rule only after evaluating
-signed rules itself; its hook.conf names the keys that it trusts. FILE is checked first, with its
-tests, and refused if a rule depends on something that a hook cannot find out by itself.
+		Long: `Sign FILE with a key that assent rules key made, and write the signature to FILE.sig. A broker reads
+that file beside its own rules or the machine's, and assent rules publish sends it along. The record
+of each answer then says who signed the rules that it comes from. assent-hook-strict passes on an
+allow by rule only after evaluating signed rules itself; its hook.conf names the keys that it
+trusts. FILE is checked first, with its tests, and refused if a rule depends on something that a
+hook cannot find out by itself.
 
-Sign again after every change of FILE, and before the signature expires (--valid). Once a hook has
-seen rules signed by a key, it accepts no older rules by that key.`,
-		Example: `  assent rules sign team.yaml --key ~/keys/team-rules.json
+Sign again after every change of FILE, and before the signature expires (--valid); until then the
+rules count as unsigned. Once a hook has seen rules signed by a key, it accepts no older rules by
+that key, so give each file a key of its own.`,
+		Example: `  assent rules sign ~/.config/assent/rules.yaml --key ~/keys/my-rules.json
+  assent rules sign team.yaml --key ~/keys/team-rules.json
   assent rules sign team.yaml --key ~/keys/team-rules.json --valid 720h -o - | assent rules publish team.yaml --signed -
   assent rules publish team.yaml`,
 		Args: oneFile,
@@ -123,7 +137,7 @@ seen rules signed by a key, it accepts no older rules by that key.`,
 			if s.Until != "" {
 				ends = "until " + s.Until
 			}
-			fmt.Fprintf(a.out, "Signed with device:%s, in %s. It counts %s. Publish both: %s rules publish %s\n", signed.Thumbprint(s.PublicKey), show.Line(out), ends, typed(), show.Line(args[0]))
+			fmt.Fprintf(a.out, "Signed with %s, in %s. It counts %s. Put both where the broker has its rules, or publish both: %s rules publish %s\n", trustOf(s.PublicKey), show.Line(out), ends, typed(), show.Line(args[0]))
 			return nil
 		},
 	}
@@ -141,7 +155,7 @@ func signRules(text []byte, keyFile string, valid time.Duration) (*hook.RulesSig
 	if _, err := policy.LoadAlone(text, policy.LoadOptions{}); err != nil {
 		return nil, err
 	}
-	k, err := devicekey.Load(keyFile)
+	k, err := devicekey.LoadAny(keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("the key: %w", err)
 	}
@@ -156,9 +170,6 @@ func signRules(text []byte, keyFile string, valid time.Duration) (*hook.RulesSig
 	return s, signed.RulesFit(string(text), s)
 }
 
-// maxSignature bounds the file of a signature.
-const maxSignature = 4 << 10
-
 // signatureOf reads the signature of a file of rules, from where the user says or else from beside it; nil where there is none.
 func (a *app) signatureOf(text, file, from string) (*hook.RulesSignature, error) {
 	named := from != ""
@@ -168,30 +179,25 @@ func (a *app) signatureOf(text, file, from string) (*hook.RulesSignature, error)
 	var b []byte
 	var err error
 	if from == "-" {
-		b, err = readUpTo(a.in, maxSignature)
+		b, err = readUpTo(a.in, signed.MaxRulesSignature)
 	} else {
 		var f *os.File
 		if f, err = os.Open(from); errors.Is(err, fs.ErrNotExist) && !named {
 			return nil, nil
 		}
 		if err == nil {
-			b, err = readUpTo(f, maxSignature)
+			b, err = readUpTo(f, signed.MaxRulesSignature)
 			_ = f.Close()
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the signature: %w", err)
 	}
-	var s hook.RulesSignature
-	if err = json.Unmarshal(b, &s); err != nil {
-		err = errors.New("it holds no signature; make one with assent rules sign")
-	} else {
-		err = signed.RulesFit(text, &s)
-	}
+	s, err := signed.ReadRules(b, text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", show.Line(from), err)
 	}
-	return &s, nil
+	return s, nil
 }
 
 // signedWords says who signed published rules.

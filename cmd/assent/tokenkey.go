@@ -35,21 +35,12 @@ is set beside ASSENT_TOKEN, assent's commands sign their decisions.`,
 		Example: "  assent token key ~/bot.key\n  assent token create --role approve --name bot --key \"$(assent token key ~/bot.key)\"",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			k, err := devicekey.LoadAny(args[0])
-			if errors.Is(err, fs.ErrNotExist) {
-				if k, err = devicekey.New(); err == nil {
-					err = k.Save(args[0])
-				}
-			}
+			k, err := keyIn(args[0])
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(struct {
-					PublicKey hook.JWK `json:"publicKey"`
-					Trust     string   `json:"trust"`
-					Path      string   `json:"path"`
-				}{k.JWK(), "device:" + signed.Thumbprint(k.JWK()), args[0]})
+				return a.printKey(k, args[0])
 			}
 			text, err := json.Marshal(k.JWK())
 			if err != nil {

@@ -135,7 +135,7 @@ func TestStrictRules(t *testing.T) {
 	d.Command("audit", "checkpoint")
 	d.Command("audit", "export", "-o", export)
 	verify := []string{"audit", "verify", export, "--key", strings.TrimSpace(d.Command("audit", "checkpoint", "--key"))}
-	if said := flat(d.Command(verify...)); !strings.Contains(said, "which you named: 0") || !strings.Contains(said, "By rules signed with "+trust+", which you did not name") || !strings.Contains(said, ": 3 decisions") {
+	if said := flat(d.Command(verify...)); !strings.Contains(said, "which you named: 0") || !strings.Contains(said, "3 decisions by rules signed with "+trust+", which you did not name") {
 		t.Errorf("verify says\n%s", said)
 	}
 	if said := flat(d.Command(append(verify, "--trust-rules", trust)...)); !strings.Contains(said, "which you named: 3") || strings.Contains(said, "did not name") {
@@ -149,7 +149,7 @@ func TestStrictRules(t *testing.T) {
 	// A stolen one.
 	load := func(file string) *devicekey.Key {
 		t.Helper()
-		k, err := devicekey.Load(file)
+		k, err := devicekey.LoadAny(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,6 +212,48 @@ func TestStrictRules(t *testing.T) {
 		if c.why == "" && out != yes || c.why != "" && (out != "" || !strings.Contains(h.Stderr.String(), c.why)) {
 			t.Errorf("%s: %q, %s", c.name, out, h.Stderr.String())
 		}
+	}
+
+	// The broker's own file, which then counts instead of the published one. The hook judges it in the same way.
+	const own = "version: 1\nallow: ['Bash(make *)']\ndeny: ['Bash(make install)']\n"
+	inForce := func(what string, signed, problem bool) {
+		t.Helper()
+		rig.Eventually(t, time.Minute, what, func() bool {
+			for _, f := range d.InForce().Files {
+				if f.Path == d.RulesFile() {
+					return (len(f.Signed) > 0) == signed && (f.SignatureProblem != "") == problem
+				}
+			}
+			return false
+		})
+	}
+	d.WriteRules(own)
+	inForce("its own file", false, false)
+	byPeople("own rules that nobody signed", "make z")
+	d.Command("rules", "sign", d.RulesFile(), "--key", key)
+	inForce("its own file, signed", true, false)
+	h = asks(d.Socket, "make z")
+	if out := h.Wait(); strings.TrimSpace(out) != yes {
+		t.Errorf("by own rules that were signed: %q, %s", out, h.Stderr.String())
+	}
+	if said := d.Command("trace", d.Settled()[0].ID); !strings.Contains(said, "signed with "+trust) || !strings.Contains(said, d.RulesFile()) {
+		t.Errorf("trace says\n%s", said)
+	}
+	if said := flat(d.Command("rules", "status")); !strings.Contains(said, "its own file") || !strings.Contains(said, "signed with "+trust) {
+		t.Errorf("status says %s", said)
+	}
+	h = asks(d.Socket, "make install")
+	if out := h.Wait(); !strings.Contains(out, string(hook.BehaviorDeny)) {
+		t.Errorf("what they deny: %q, %s", out, h.Stderr.String())
+	}
+	byPeople("what they do not allow, and the published rules do", "ls -l")
+	d.WriteRules(own + "#\n")
+	inForce("its own file, changed since", false, true)
+	byPeople("own rules that were changed since", "make z")
+	d.Command("audit", "checkpoint")
+	d.Command("audit", "export", "-o", export)
+	if said := flat(d.Command(append(verify, "--trust-rules", trust)...)); !strings.Contains(said, "which you named: 5") { // the denial is by them, too
+		t.Errorf("verify says\n%s", said)
 	}
 }
 

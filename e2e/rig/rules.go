@@ -90,6 +90,9 @@ type InForce struct {
 		Layer    string    `json:"layer"`
 		State    string    `json:"state"`
 		LoadedAt time.Time `json:"loadedAt"`
+		// Signed is the signature of it, and SignatureProblem why one that is there does not count.
+		Signed           json.RawMessage `json:"signed"`
+		SignatureProblem string          `json:"signatureProblem"`
 	} `json:"files"`
 	Rules []struct {
 		ID      string `json:"id"`

@@ -22,6 +22,11 @@ type RuleFile struct {
 	State string `json:"state"` // in_force, last_good, broken
 	// LoadedAt is when what is in force of it was read; zero when nothing is.
 	LoadedAt time.Time `json:"loadedAt,omitzero"`
+	// Signed is who signed what is in force of it; nil: nobody.
+	Signed *RulesSignature `json:"signed,omitempty"`
+	// SignatureProblem says why a signature that is there does not count, so that nobody signed the rules; empty: it counts,
+	// or there is none.
+	SignatureProblem string `json:"signatureProblem,omitempty"`
 }
 
 // The states of a RuleFile.

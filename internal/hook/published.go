@@ -48,6 +48,10 @@ type RulesFollowing struct {
 	// Follows is FollowsPublished and its like; File is the broker's own file, where it follows that.
 	Follows string `json:"follows"`
 	File    string `json:"file,omitempty"`
+	// SignedBy is the thumbprint of the key that signed File; empty: nobody did. SignedUntil is when that counts no more, RFC
+	// 3339; empty: always.
+	SignedBy    string `json:"signedBy,omitempty"`
+	SignedUntil string `json:"signedUntil,omitempty"`
 	// Version is the version that is in force there; 0: none.
 	Version int `json:"version,omitempty"`
 	// Problem says why a newer version is not in force there, or none.

@@ -1,5 +1,5 @@
 // Package devicekey keeps the key of a terminal that is paired as a device, or of a program whose token is bound
-// to it, in a file that is its owner's alone: what it signs counts as what a paired browser signs.
+// to it, or of who signs rules, in a file that is its owner's alone: what it signs counts as what a paired browser signs.
 package devicekey
 
 import (
@@ -87,7 +87,7 @@ func LoadAny(path string) (*Key, error) {
 }
 
 func unusable(path string) error {
-	return fmt.Errorf("%s holds no such key; remove it, and make another: assent agent key for a terminal, assent token key for a token", path)
+	return fmt.Errorf("%s holds no such key; remove it, and make another: assent agent key for a terminal, assent token key for a token, assent rules key for rules", path)
 }
 
 // Save writes a key to a file of its owner alone that was not there.

@@ -1,6 +1,7 @@
 package signed
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -43,6 +44,24 @@ func RulesTimes(s *hook.RulesSignature) (at, until time.Time, err error) {
 func RulesOver(s *hook.RulesSignature, at time.Time) bool {
 	_, until, err := RulesTimes(s)
 	return err != nil || !until.IsZero() && !at.Before(until)
+}
+
+// MaxRulesSignature bounds the file of a signature of rules, in bytes.
+const MaxRulesSignature = 4 << 10
+
+var errRulesFile = errors.New("it holds no signature of rules: make one, with assent rules sign")
+
+// ReadRules reads the file of a signature, FILE.sig beside FILE, as assent rules sign writes it. An error says why it is none
+// of this text. Whose key that is it does not say, nor whether it counts now.
+func ReadRules(file []byte, text string) (*hook.RulesSignature, error) {
+	var s hook.RulesSignature
+	if len(file) > MaxRulesSignature || json.Unmarshal(file, &s) != nil {
+		return nil, errRulesFile
+	}
+	if err := RulesFit(text, &s); err != nil {
+		return nil, err
+	}
+	return &s, nil
 }
 
 // VerifyRules checks that a signature fits its key. Whose key that is, and what text it is about, it does not say.

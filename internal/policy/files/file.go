@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -29,12 +30,40 @@ type file struct {
 	root  bool // must belong to root
 	named bool // must be there
 
-	seen stamp // what stood there when it was last read
+	// signature is where a signature of it may stand; empty: nowhere.
+	signature string
+
+	seen seen // what stood there when it was last read
 	// good is what is in force of it; nil: nothing.
 	good       []byte
 	goodSigned *hook.RulesSignature // who signed that
 	goodPath   string               // where that stands, if that is not path
 	loadedAt   time.Time
+}
+
+// seen is what stands at the path of a file, and at that of its signature.
+type seen struct{ file, signature stamp }
+
+// look says what stands there now.
+func (f *file) look() seen {
+	s := seen{file: look(f.path)}
+	if f.signature != "" {
+		s.signature = look(f.signature)
+	}
+	return s
+}
+
+// signedBy reads who signed data, which the file holds; nil where nobody did. The error says why a signature that is there does
+// not count.
+func (f *file) signedBy(data []byte) (*hook.RulesSignature, error) {
+	if f.signature == "" {
+		return nil, nil
+	}
+	text, err := (&file{path: f.signature, layer: f.layer, root: f.root}).read()
+	if text == nil || err != nil {
+		return nil, err
+	}
+	return signed.ReadRules(text, string(data))
 }
 
 // stamp tells one content of a file from another, without reading it.

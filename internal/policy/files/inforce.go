@@ -3,7 +3,9 @@ package files
 import (
 	"slices"
 	"strings"
+	"time"
 
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -43,6 +45,11 @@ func (b *Book) InForce() hook.InForce {
 			if info.Layer == policy.Repository {
 				add(info)
 			}
+		}
+	}
+	for i := range f.Files {
+		if s := f.Files[i].Signed; s != nil && signed.RulesOver(s, time.Now()) {
+			f.Files[i].SignatureProblem = "it counts no more since " + clip(s.Until) + ": sign the rules again, with assent rules sign"
 		}
 	}
 	f.Notices = limited(f.Notices)

@@ -15,6 +15,8 @@ type Follows struct {
 	// and in force; empty: nothing is.
 	File      string
 	Published string
+	// Signed is who signed that, nil for nobody.
+	Signed *hook.RulesSignature
 	// Problem says why what is published now is not in force.
 	Problem string
 }
@@ -45,10 +47,10 @@ func (b *Book) followed(list []candidate, problems []hook.RuleProblem) (f Follow
 		switch {
 		case c.layer != policy.User:
 		case c.file != &b.shared:
-			f.File = c.path
+			f.File, f.Signed = c.path, c.signed
 		default:
 			if c.data != nil {
-				f.Published = c.name()
+				f.Published, f.Signed = c.name(), c.signed
 			}
 			for _, p := range problems {
 				if p.File == c.path && f.Problem == "" {

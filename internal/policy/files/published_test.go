@@ -112,23 +112,23 @@ func TestSigned(t *testing.T) {
 				t.Errorf("%s: %s is answered with the signature %q (%+v), want %q", what, command, got, s.says(command), signature)
 			}
 		}
-		publish("v1", "version: 1\nuse: [builtin/readonly@1]\nallow: ['Bash(make x)']\n", time.Hour)
+		publish("v1", "version: 1\nuse: [builtin/brew-read@1]\nallow: ['Bash(make x)']\n", time.Hour)
 		want("a rule", "make x", "v1")
-		want("a pack that it uses", "ls", "v1")
-		want("both", "ls && make x", "v1")
+		want("a pack that it uses", "brew list", "v1")
+		want("both", "brew list && make x", "v1")
 		time.Sleep(time.Hour) // of the fake clock
 		want("its time is over", "make x", "")
-		want("its time is over", "ls", "")
-		publish("v2", "version: 1\ndeny: ['Bash(rm *)']\nuse: [builtin/readonly@1]\n", 0)
+		want("its time is over", "brew list", "")
+		publish("v2", "version: 1\ndeny: ['Bash(rm *)']\nuse: [builtin/brew-read@1]\n", 0)
 		want("for always", "rm x", "v2")
 		s.put("own.yaml", "version: 1\nallow: ['Bash(make y)']\n")
 		s.Reload()
 		want("a saved rule", "make y", "")
-		want("partly a saved rule", "ls; make y", "")
-		want("beside a saved rule", "ls", "v2")
-		s.put("user.yaml", "version: 1\nuse: [builtin/readonly@1]\n")
+		want("partly a saved rule", "brew list; make y", "")
+		want("beside a saved rule", "brew list", "v2")
+		s.put("user.yaml", "version: 1\nuse: [builtin/brew-read@1]\n")
 		s.Reload()
-		want("the same pack, used by a file of one's own", "ls", "")
+		want("the same pack, used by a file of one's own", "brew list", "")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -22,7 +23,7 @@ const (
 
 // Run looks for changes of the files until ctx is done, and calls changed after each.
 func (b *Book) Run(ctx context.Context, changed func()) error {
-	var before []stamp
+	var before []seen
 	for {
 		wait := lookEvery
 		now := b.look()
@@ -47,16 +48,16 @@ func (b *Book) Run(ctx context.Context, changed func()) error {
 }
 
 // look returns what stands at the files' paths now.
-func (b *Book) look() []stamp {
-	stamps := make([]stamp, len(b.files)) // the list is never changed
+func (b *Book) look() []seen {
+	stamps := make([]seen, len(b.files)) // the list is never changed
 	for i, f := range b.files {
-		stamps[i] = look(f.path)
+		stamps[i] = f.look()
 	}
 	return stamps
 }
 
 // current reports whether the files were last read as they are now.
-func (b *Book) current(now []stamp) bool {
+func (b *Book) current(now []seen) bool {
 	b.loading.Lock()
 	defer b.loading.Unlock()
 	for i, f := range b.files {
@@ -72,8 +73,10 @@ type candidate struct {
 	*file
 	data   []byte               // what to load; nil: nothing
 	signed *hook.RulesSignature // who signed data
-	fresh  bool                 // data is what the file says now
-	saved  bool                 // it comes from Config.Saved, and only allows
+	// unsigned says why a signature that stands beside the file does not count.
+	unsigned string
+	fresh    bool // data is what the file says now
+	saved    bool // it comes from Config.Saved, and only allows
 }
 
 // name is where what is to be loaded stands.
@@ -91,7 +94,7 @@ func (b *Book) Reload() {
 	var problems []hook.RuleProblem
 	list := make([]candidate, len(b.files))
 	for i, f := range b.files {
-		f.seen = look(f.path)
+		f.seen = f.look()
 		c := candidate{file: f, fresh: true}
 		data, err := f.read()
 		switch {
@@ -100,6 +103,12 @@ func (b *Book) Reload() {
 			c.data, c.signed, c.fresh = f.good, f.goodSigned, false
 		default:
 			c.data = data // nil where there is no file
+		}
+		if data != nil {
+			if c.signed, err = f.signedBy(data); err != nil {
+				c.unsigned = clip(f.signature + ": " + policy.WithoutPath(err).Error())
+				b.cfg.Logf("rules of %s count as rules that nobody signed: %s", f.path, c.unsigned)
+			}
 		}
 		list[i] = c
 		if f.layer == policy.User && c.data == nil && c.fresh && b.cfg.Published != nil {
@@ -145,7 +154,7 @@ func (b *Book) load(list []candidate, problems *[]hook.RuleProblem) (*policy.Set
 						*problems = append(*problems, problemOf(p))
 					}
 				}
-				c.data, c.signed, c.fresh = c.good, c.goodSigned, false
+				c.data, c.signed, c.unsigned, c.fresh = c.good, c.goodSigned, "", false
 			} else {
 				c.data = nil
 			}
@@ -179,10 +188,10 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 	state := hook.InForce{Allowing: true}
 	for i := range list {
 		c := &list[i]
-		was := c.good
+		was, wasSigned := c.good, c.goodSigned
 		at := c.name()
 		c.file.good, c.file.goodSigned, c.file.goodPath = c.data, c.signed, at
-		entry := hook.RuleFile{Path: at, Layer: string(c.layer), State: hook.FileInForce}
+		entry := hook.RuleFile{Path: at, Layer: string(c.layer), State: hook.FileInForce, Signed: c.signed, SignatureProblem: c.unsigned}
 		switch {
 		case c.fresh && c.data != nil && c.saved:
 			c.loadedAt = now
@@ -190,6 +199,9 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 			c.loadedAt = now
 			if !slices.Equal(was, c.data) || was == nil {
 				b.cfg.Infof("rules of %s are in force", c.path)
+			}
+			if c.signed != nil && (wasSigned == nil || *wasSigned != *c.signed) {
+				b.cfg.Infof("rules of %s are signed with device:%s", c.path, signed.Thumbprint(c.signed.PublicKey))
 			}
 		case c.data != nil:
 			entry.State = hook.FileLastGood

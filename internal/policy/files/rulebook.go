@@ -2,7 +2,7 @@
 // trusted, and what to do when they change.
 //
 // There are up to three files besides the packs that these use: the machine's, the person's, and
-// one that assent itself writes. A repository may bring a fourth, which can only tighten. A file
+// one that assent itself writes. FILE.sig beside one of the first two may say who signed it. A repository may bring a fourth, which can only tighten. A file
 // counts when it is whole: read in one piece, owned by who it should be, writable by nobody else,
 // and without a mistake.
 //
@@ -122,6 +122,9 @@ func (cfg Config) list() []*file {
 		{path: cfg.Own, layer: policy.Assent},
 	} {
 		if f.path != "" {
+			if f.layer != policy.Assent { // what approvers saved nobody signs as a file
+				f.signature = f.path + ".sig"
+			}
 			list = append(list, f)
 		}
 	}

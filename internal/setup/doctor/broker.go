@@ -13,6 +13,7 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/agent/conformance"
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/text/show"
@@ -131,7 +132,15 @@ func (x *examination) rules(f *hook.InForce) Finding {
 	}
 	var paths []string
 	for _, file := range f.Files {
-		paths = append(paths, file.Path)
+		path := file.Path
+		switch {
+		case file.SignatureProblem != "":
+			c.Status, c.Fix = Warn, "the rules count as rules that nobody signed: sign them again with assent rules sign, and publish those for all brokers again; or take the signature away"
+			path += " (its signature does not count: " + file.SignatureProblem + ")"
+		case file.Signed != nil:
+			path += " (signed with device:" + signed.Thumbprint(file.Signed.PublicKey) + ")"
+		}
+		paths = append(paths, path)
 	}
 	c.Detail = show.Count(len(f.Rules), "rule") + " of " + strings.Join(paths, ", ")
 	return c

@@ -150,6 +150,12 @@ func TestExamine(t *testing.T) {
 		{"rules", func(p *patient) {
 			p.calls["/v1/rules"] = hook.InForce{Files: []hook.RuleFile{{Path: "/a.yaml"}, {Path: "/b.yaml"}}, Rules: make([]hook.RuleInForce, 3)}
 		}, here + agent, "rules ok: 3 rules of /a.yaml, /b.yaml"},
+		{"signed rules", func(p *patient) {
+			p.calls["/v1/rules"] = hook.InForce{Files: []hook.RuleFile{{Path: "/a.yaml", Signed: &hook.RulesSignature{}}}, Rules: make([]hook.RuleInForce, 3)}
+		}, here + agent, "rules ok: 3 rules of /a.yaml (signed with device:"},
+		{"a signature that is over", func(p *patient) {
+			p.calls["/v1/rules"] = hook.InForce{Files: []hook.RuleFile{{Path: "/a.yaml", Signed: &hook.RulesSignature{}, SignatureProblem: "it is over"}}, Rules: make([]hook.RuleInForce, 3)}
+		}, strings.Replace(here, "rules ok", "rules warn", 1) + agent, "rules warn: 3 rules of /a.yaml (its signature does not count: it is over) → the rules count as rules that nobody signed"},
 		{"a broken rule", func(p *patient) { p.RuleProblem = func(*hook.InForce) string { return "rules: a.yaml:1: no" } },
 			strings.Replace(here, "rules ok", "rules fail", 1) + agent, "rules fail: a.yaml:1: no → fix the file"},
 		{"a broken rule, the old ones hold", func(p *patient) {

@@ -4099,6 +4099,11 @@ export interface Rules {
      * When what is in force of it was read.
      */
     loadedAt?: string;
+    signed?: RulesSignature;
+    /**
+     * Why a signature that is there does not count, so that nobody signed the rules.
+     */
+    signatureProblem?: string;
   }[];
   rules: {
     id: string;
@@ -4136,6 +4141,43 @@ export interface RuleProblem {
   line?: number;
   column?: number;
   message: string;
+}
+/**
+ * Who signed what is in force of it. Absent where nobody did.
+ */
+export interface RulesSignature {
+  /**
+   * The digest of the file.
+   */
+  sha256: string;
+  /**
+   * When it was signed, by the clock of who signed.
+   */
+  signedAt: string;
+  /**
+   * When it counts no more. Absent: it always does.
+   */
+  until?: string;
+  /**
+   * ECDSA P-256 with SHA-256, r and s, unpadded base64url.
+   */
+  signature: string;
+  publicKey: JWK;
+}
+/**
+ * An ECDSA P-256 public key as WebCrypto exports it.
+ */
+export interface JWK {
+  kty: "EC";
+  crv: "P-256";
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  x: string;
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  y: string;
 }
 /**
  * A rule or a grant that an approver had assent remember.
@@ -4201,21 +4243,6 @@ export interface Saved {
    */
   bounds?: string;
   verification?: Verification;
-}
-/**
- * An ECDSA P-256 public key as WebCrypto exports it.
- */
-export interface JWK {
-  kty: "EC";
-  crv: "P-256";
-  /**
-   * 32 bytes, unpadded base64url.
-   */
-  x: string;
-  /**
-   * 32 bytes, unpadded base64url.
-   */
-  y: string;
 }
 /**
  * What its maker was verified with, over the text that signature covers.
@@ -5144,7 +5171,7 @@ export interface Decision {
    * In the record only, of a denial by POST /v1/stop that a device signed: the revision that the stop was taken on. The signature is that of the stop, one for all that waited.
    */
   stop?: number;
-  rules?: RulesSignature;
+  rules?: RulesSignature1;
   verification?: Verification2;
 }
 /**
@@ -5165,7 +5192,7 @@ export interface JWK1 {
 /**
  * In the record only, of a rule's answer: the signature of the published rules that it comes from, where somebody signed those.
  */
-export interface RulesSignature {
+export interface RulesSignature1 {
   /**
    * The digest of the file.
    */
