@@ -19,6 +19,9 @@ func (s *Set) guardsHere(u *shell.Unit, e *scope, o *outcome) {
 				c, _ := r.match.circumstances(e, u.Dir, u.DirKnown, true)
 				t = t.and(c)
 			}
+			if e.feared && t == yes {
+				t = perhaps
+			}
 			o.guard(r, t)
 			return true
 		})

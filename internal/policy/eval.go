@@ -28,6 +28,7 @@ type scope struct {
 
 	scopeMemory
 	secrets   []secret    // of the unit or the call that is looked at
+	feared    bool        // the unit is one that a command may start, and nobody knows
 	realState []string    // assent's state and the home with links resolved; filled when needed
 	dir       dirFacts    // of the last unit: most commands run in one
 	searched  searchedDir // of the last unit that reads all below its directory
@@ -292,7 +293,7 @@ func (s *Set) verdict(o *outcome) Explanation {
 	case len(o.refused) > 0:
 		v.Reason = o.refused[0].Why
 	case o.maybe != nil:
-		v.Reason = "the rule " + o.maybe.id + " may be meant: a part is known only when it runs"
+		v.Reason = "the rule " + o.maybe.id + " may be meant: what a part is or starts is known only when it runs"
 	case o.uncovered != "" && o.why != "":
 		v.Reason = o.why
 	case o.uncovered != "":

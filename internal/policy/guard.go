@@ -34,9 +34,10 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 	if found == no && (m.text == nil || m.text.src[0] != '*') {
 		return no
 	}
-	args := m.argsGuarded(argv[1:], e)
+	how := waysOf(argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:])
+	args := m.argsGuarded(argv[1:], how, e)
 	if short := withoutGroup(argv); short != nil && args != yes {
-		args = args.or(m.argsGuarded(short, e))
+		args = args.or(m.argsGuarded(short, how, e))
 	}
 	found = found.and(args)
 	if m.text != nil && found != yes {
@@ -108,7 +109,7 @@ func (m *commandMatch) programGuarded(w shell.Word, e *scope) truth {
 }
 
 // argsGuarded finds the wanted words in their order, with flags and their values between them.
-func (m *commandMatch) argsGuarded(words []shell.Word, e *scope) truth {
+func (m *commandMatch) argsGuarded(words []shell.Word, how ways, e *scope) truth {
 	found := yes
 	if m.flags != nil {
 		if m.flags.has != nil {
@@ -135,13 +136,14 @@ func (m *commandMatch) argsGuarded(words []shell.Word, e *scope) truth {
 	if !e.spend(len(words)) {
 		return found.and(perhaps)
 	}
-	return found.and(wanted(m.args, m.rest, m.flags == nil && len(m.allFlags) == 0, words, e))
+	return found.and(wanted(m.args, m.rest, m.flags == nil && len(m.allFlags) == 0, words, how, e))
 }
 
 // wanted walks all ways to read words as flags, their values and the wanted arguments. Its cost
 // is bounded by the product of the two lengths. With exact, and without rest, nothing may follow
-// the last argument, no flag either.
-func wanted(args [][]glob, rest, exact bool, words []shell.Word, e *scope) truth {
+// the last argument, no flag either. How says how else the words may be written.
+func wanted(args [][]glob, rest, exact bool, words []shell.Word, how ways, e *scope) truth {
+	exact = exact && how&inAnyOrder == 0
 	// at[j]: the best way to have found the first j arguments, just before the current word;
 	// value[j]: the same, where the word before was a flag whose value this may be.
 	n := len(args)
@@ -170,9 +172,11 @@ func wanted(args [][]glob, rest, exact bool, words []shell.Word, e *scope) truth
 				continue
 			}
 			if j < n {
-				set(&nextAt[j+1], here.and(wordGuarded(args[j], w, e)))
+				set(&nextAt[j+1], here.and(wordOtherwise(args[j], w, how, e)))
 			}
 			switch {
+			case how&inAnyOrder != 0 && w.Static && (w.Prefix == "" || w.Prefix[0] != '-'):
+				set(&nextAt[j], here) // something else to do
 			case len(w.Prefix) > 0 && w.Prefix[0] == '-' && (len(w.Prefix) > 1 || !w.Static):
 				set(&nextValue[j], here)
 			case !w.Static: // it may become a flag, or nothing, or several words

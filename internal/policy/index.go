@@ -11,7 +11,8 @@ import (
 // program, and by first argument where the rule names one.
 type index struct {
 	byProgram map[string]*programRules
-	wild      []*rule // any program, or a pattern for its name
+	wild      []*rule             // any program, or a pattern for its name
+	byStem    map[string][]string // of rules that deny or ask: their programs by the name without a version
 }
 
 type programRules struct {
@@ -41,6 +42,13 @@ func (x *index) add(r *rule) {
 		}
 		at := x.byProgram[name]
 		if at == nil {
+			if r.guard() {
+				if x.byStem == nil {
+					x.byStem = map[string][]string{}
+				}
+				stem := programStem(name)
+				x.byStem[stem] = append(x.byStem[stem], name)
+			}
 			at = &programRules{byArg: map[string][]*rule{}}
 			x.byProgram[name] = at
 		}
@@ -130,8 +138,9 @@ func (x *index) guardsReading(argv []shell.Word, visit func(*rule) bool) bool {
 	if len(at.byArg) == 0 {
 		return true
 	}
+	how := waysOf(name[strings.LastIndexByte(name, '/')+1:])
 	for _, w := range argv[1:] {
-		if !w.Static { // it may become the word
+		if !w.Static || how&shortened != 0 || how != 0 && strings.ContainsAny(w.Text, ":/") { // it may become the word, or be another spelling
 			for _, rules := range at.byArg {
 				if !each(rules, visit) {
 					return false

@@ -15,9 +15,10 @@ func init() {
 		.cursorrules .windsurfrules .clinerules .roorules .goosehints .rules .crush.json crush.json
 		.cursor .windsurf .kiro .amp .roo .continue .augment .trae .agents .claude-plugin
 		.vscode .idea .zed .fleet .devcontainer .devcontainer.json
-		.husky .githooks .gitmodules .ripgreprc .envrc .mise.toml mise.toml .pre-commit-config.yaml
+		.husky .githooks .gitmodules .ripgreprc .envrc .mise.toml mise.toml .mise .tool-versions .pre-commit-config.yaml .pre-commit-config.yml
+		lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook .lefthook.yml lefthook-local.yml .lefthook-local.yml .cargo .bazelrc user.bazelrc .watchmanconfig
 		.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .xprofile
-		.vimrc .gvimrc .exrc nvim .tmux.conf .inputrc .gdbinit .lldbinit .irbrc .pryrc`) {
+		.vimrc .gvimrc .exrc nvim .nvimrc .nvim.lua .lvimrc .dir-locals.el .dir-locals-2.el .editrc .screenrc .tmux.conf .inputrc .gdbinit .lldbinit .irbrc .pryrc`) {
 		obeyedNames[name] = true
 	}
 }
@@ -26,7 +27,7 @@ func init() {
 func obeyed(at resolvedPath) string {
 	for _, p := range append([]string{at.spelled}, at.real...) {
 		for part := range strings.SplitSeq(sameFile(p), "/") {
-			if obeyedNames[part] {
+			if obeyedNames[part] || strings.HasSuffix(part, ".code-workspace") {
 				return part
 			}
 		}

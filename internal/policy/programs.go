@@ -13,7 +13,8 @@ var programsText string
 // programs are the lists of programs.txt, which says what they mean.
 var programs = sync.OnceValue(func() *programLists {
 	lists := shell.Lists(programsText)
-	all := &programLists{runsOperand: lists["runs its operand"], everyOperand: lists["every operand"], inlineCode: lists["inline code"], kinds: map[string]programKind{}}
+	all := &programLists{runsOperand: lists["runs its operand"], everyOperand: lists["every operand"], inlineCode: lists["inline code"],
+		otherNames: lists["other names"], anyOrder: lists["any order"], shortens: lists["shortens"], ownWords: lists["own words"], kinds: map[string]programKind{}}
 	for title, kind := range map[string]programKind{"plain words": plainWords, "prints its words": printsWords, "finds files": findsFiles, "searches": searches, "no directory": noDirectory} {
 		for name := range lists[title] {
 			all.kinds[name] |= kind
@@ -23,8 +24,9 @@ var programs = sync.OnceValue(func() *programLists {
 })
 
 type programLists struct {
-	runsOperand, everyOperand, inlineCode shell.Names
-	kinds                                 map[string]programKind
+	runsOperand, everyOperand, inlineCode    shell.Names
+	otherNames, anyOrder, shortens, ownWords shell.Names
+	kinds                                    map[string]programKind
 }
 
 // programKind says in which of the lists about a program's words it stands.

@@ -11,12 +11,12 @@ import (
 // The lists that the code asks for are there, and no others; those that tell what the words of a
 // command are share no name.
 func TestPrograms(t *testing.T) {
-	want := []string{"every operand", "finds files", "inline code", "no directory", "plain words", "prints its words", "runs its operand", "searches"}
+	want := []string{"any order", "every operand", "finds files", "inline code", "no directory", "other names", "own words", "plain words", "prints its words", "runs its operand", "searches", "shortens"}
 	if got := slices.Sorted(maps.Keys(shell.Lists(programsText))); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	p := programs()
-	for _, list := range []shell.Names{p.runsOperand, p.everyOperand, p.inlineCode} {
+	for _, list := range []shell.Names{p.runsOperand, p.everyOperand, p.inlineCode, p.otherNames, p.anyOrder, p.shortens, p.ownWords} {
 		if len(list) == 0 {
 			t.Error("a list is empty")
 		}

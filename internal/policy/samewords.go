@@ -13,7 +13,7 @@ import (
 // flagNames are flags of one meaning, by the program and perhaps its first argument.
 var flagNames = map[string][]string{ // read-only
 	"rm":           {"-r -R --recursive", "-f --force", "-d --dir"},
-	"cp":           {"-r -R --recursive", "-f --force"},
+	"cp":           {"-r -R --recursive -a --archive", "-f --force"},
 	"mv":           {"-f --force"},
 	"ln":           {"-f --force", "-s --symbolic"},
 	"chmod":        {"-R --recursive"},
@@ -56,6 +56,8 @@ var verbNames = map[string][]string{ // read-only
 	"bun":   {"install i", "add a", "remove rm"},
 	"cargo": {"build b", "run r", "test t", "check c", "doc d", "remove rm"},
 	"brew":  {"uninstall remove rm"},
+	"svn":   {"commit ci", "checkout co", "delete del remove rm", "update up", "switch sw", "move mv rename ren", "copy cp"},
+	"hg":    {"commit ci", "update up checkout co", "remove rm", "rename mv move"},
 	"helm":  {"uninstall un del delete"},
 }
 

@@ -197,21 +197,39 @@ func gitRoles(words []shell.Word) func(int, shell.Word) wordRole {
 	sub := slices.IndexFunc(words, func(w shell.Word) bool { return !strings.HasPrefix(w.Prefix, "-") })
 	names := sub >= 0 && slices.Contains([]string{"status", "check-ignore", "check-attr", "ls-files", "ls-tree", "rev-parse", "branch", "tag", "remote", "fetch", "help", "commit", "push", "pull", "add"}, words[sub].Text)
 	dashes := slices.IndexFunc(words, func(w shell.Word) bool { return w.Text == "--" })
+	pattern := -1
+	if sub >= 0 && words[sub].Text == "grep" && !slices.ContainsFunc(words, func(w shell.Word) bool { return strings.HasPrefix(w.Prefix, "-e") }) {
+		for pattern = sub + 1; pattern < len(words) && (strings.HasPrefix(words[pattern].Prefix, "-") || gitValue(words, sub, pattern)); pattern++ {
+		}
+	}
 	return func(i int, w shell.Word) wordRole {
 		switch {
-		case names && words[sub].Text != "add":
-			return wordPlain
-		case names:
-			return wordPlain
-		case i == sub:
+		case names, i == sub:
 			return wordPlain
 		case dashes >= 0 && i > dashes, strings.Contains(w.Text, ":"):
 			return wordFile
 		case strings.ContainsAny(w.Text, " \n\t"):
 			return wordScript
+		case i > sub && i != pattern && showsFiles(words, sub) && !gitValue(words, sub, i): // a file of that name, where there is no such branch
+			return wordFile
 		}
 		return wordName
 	}
+}
+
+// showsFiles knows the commands of git that show what is in a file by its name alone.
+func showsFiles(words []shell.Word, sub int) bool {
+	return sub >= 0 && slices.Contains([]string{"log", "show", "diff", "blame", "annotate", "grep", "archive", "whatchanged", "difftool", "diff-files", "diff-index", "diff-tree", "rev-list", "hash-object", "shortlog"}, words[sub].Text)
+}
+
+// gitValue says whether a word may be the value of the flag in front of it, a text to look for or a name.
+func gitValue(words []shell.Word, sub, i int) bool {
+	flag := words[i-1].Text
+	if words[sub].Text == "grep" {
+		return slices.Contains([]string{"-A", "-B", "-C", "-m", "--context", "--after-context", "--before-context", "--max-count", "--max-depth", "--threads"}, flag)
+	}
+	return slices.Contains([]string{"-S", "-G", "-I", "-n", "-L", "-U", "--grep", "--author", "--committer", "--since", "--after", "--until", "--before", "--format", "--date",
+		"--glob", "--exclude", "--max-count", "--skip", "--diff-filter", "--anchored", "--word-diff-regex", "--grep-reflog", "--prefix", "--decorate-refs", "--decorate-refs-exclude", "--group", "--encoding", "--ignore-rev"}, flag)
 }
 
 // listsFiles knows the commands of git that print names of files, for others to read.

@@ -10,7 +10,7 @@ import (
 // hasSideWords says whether sideWord knows the program.
 func hasSideWords(program string) bool {
 	switch program {
-	case "git", "make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "tar", "gtar", "bsdtar", "date", "gdate", "curl", "sqlite3", "duckdb", "psql", "mysql", "mariadb", "go", "gh", "jq", "gojq", "jaq", "uniq", "xxd", "ps":
+	case "git", "make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "tar", "gtar", "bsdtar", "date", "gdate", "curl", "sqlite3", "duckdb", "psql", "mysql", "mariadb", "go", "gh", "jq", "gojq", "jaq", "uniq", "xxd", "ps", "redis-cli", "valkey-cli", "keydb-cli":
 		return true
 	}
 	return false
@@ -89,6 +89,9 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 		return find(func(i int, w shell.Word) bool { return curlOpens(words, i) })
 	case "gh":
 		return find(func(i int, w shell.Word) bool { // OWNER/REPO may name a host
+			if i > 1 && words[0].Text != "search" && strings.HasPrefix(w.Prefix, "-") && slices.ContainsFunc(words[:i], func(d shell.Word) bool { return d.Text == "--" }) {
+				return true // gh hands it on, to git or ssh
+			}
 			if query := strings.HasPrefix(w.Text, "-q") || strings.HasPrefix(w.Text, "--jq") || i > 0 && (words[i-1].Text == "-q" || words[i-1].Text == "--jq"); query && (!w.Static || jqReads.MatchString(w.Text)) {
 				return true
 			}
@@ -109,8 +112,14 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 		return find(func(i int, w shell.Word) bool {
 			return !strings.HasPrefix(w.Prefix, "-") && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) && (strings.ContainsAny(w.Text, "eE") || !w.Static)
 		})
-	case "sqlite3", "duckdb":
+	case "sqlite3":
 		return find(func(_ int, w shell.Word) bool { return sqliteRuns.MatchString(w.Text) || !w.Static })
+	case "duckdb": // the name of a file or an address stands for a table
+		return find(func(_ int, w shell.Word) bool {
+			return sqliteRuns.MatchString(w.Text) || duckdbReads.MatchString(w.Text) || !w.Static
+		})
+	case "redis-cli", "valkey-cli", "keydb-cli":
+		return find(func(_ int, w shell.Word) bool { return redisRuns.MatchString(w.Text) })
 	case "psql":
 		return find(func(_ int, w shell.Word) bool { return psqlRuns.MatchString(w.Text) || !w.Static })
 	case "mysql", "mariadb":
@@ -124,6 +133,8 @@ var (
 	hostLike    = lazily(`^[^/]*[.:][^/]*/`)
 	jqReads     = lazily(`(^|[^.\w"])(env|input_filename|import|include|get_search_list)\b|\$ENV|\$__prog`)
 	sqliteRuns  = lazily(`(?is)(^|\n)\s*\.|\b(edit|writefile|readfile|load_extension|attach|vacuum|zipfile|fsdir|fts3_tokenizer|pragma|install|load|copy|export|import|read_\w+|sniff_csv|glob|system|getenv)\b|_directory`)
+	duckdbReads = lazily(`(?is)\b(from|join|describe|desc|summarize|pivot|unpivot|table|using)\s*\(?\s*['"]|['"][^'"]*(/|\.[a-z0-9]{2,8}['"])`)
+	redisRuns   = lazily(`(?i)^(eval|evalsha|eval_ro|evalsha_ro|fcall|fcall_ro|function|config|module|debug|script|slaveof|replicaof|migrate|save|bgsave|bgrewriteaof|acl|shutdown|psync|sync|failover|cluster|sentinel)$`)
 	psqlRuns    = lazily(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension)\b|service=|passfile|sslkey|sslcert|hostaddr`)
 	mysqlRuns   = lazily(`(?is)\\|\b(system|source|outfile|dumpfile|load_file|load|tee|notee|pager|nopager|edit|delimiter|plugin|function|sys_exec|sys_eval|infile)\b`)
 )

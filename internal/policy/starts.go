@@ -45,10 +45,13 @@ func started(u *shell.Unit, e *scope) []shell.Unit {
 		if n >= 0 {
 			argv = u.Alt[n]
 		}
-		if len(argv) < 2 || !argv[0].Static {
+		if len(argv) == 0 || !argv[0].Static {
 			continue
 		}
 		base := argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:]
+		for _, words := range sameCommands(base, argv) {
+			add(words)
+		}
 		for i := range openings(base, argv[1:]) {
 			w := argv[1+i]
 			for _, text := range insides(w.Text) {

@@ -23,6 +23,11 @@ func (s *Set) look(u *shell.Unit, e *scope, f *unitFound) {
 		for _, inner := range started(u, e) {
 			s.unitGuards(&inner, e, &f.own)
 		}
+		e.feared = true
+		for _, inner := range s.feared(u, e) {
+			s.unitGuards(&inner, e, &f.own)
+		}
+		e.feared = false
 		f.own.maybe = first(f.own.maybe, s.unseen(u, e))
 	}
 	f.protected = s.protect.touchedBy(u, e)

@@ -119,3 +119,10 @@ func keyword(s string) bool {
 	}
 	return strings.ContainsRune(s, '=') && !strings.HasPrefix(s, "=") && !strings.HasPrefix(s, "-") && !strings.Contains(s, "/")
 }
+
+// StartsOthers says whether a program is known to start the command in its arguments, at least after some words.
+func StartsOthers(name string) bool {
+	_, is := wrapper(name)
+	lists := programs()
+	return is || isShell(name) || name == "env" || name == "xargs" || lists.handsOver.Has(name) || lists.follows.Has(name) || lists.followsAfter.Has(name)
+}

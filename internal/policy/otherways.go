@@ -1,0 +1,282 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"assent/internal/policy/shell"
+)
+
+// A rule that denies or asks names one command, and other commands are the same: python -m pip is pip,
+// docker image push is docker push, kill -KILL is kill -9. They are looked for, too.
+
+// sameCommands returns what a command also is, in the words of which a rule may speak.
+func sameCommands(base string, argv []shell.Word) (all [][]shell.Word) {
+	rest := argv[1:]
+	with := func(names string, rest []shell.Word) {
+		words := make([]shell.Word, 0, len(rest)+2)
+		for name := range strings.FieldsSeq(names) {
+			words = append(words, plainWord(argv[0], name))
+		}
+		all = append(all, append(words, rest...))
+	}
+	for name := range strings.SplitSeq(programs().otherNames[base], ",") {
+		if name != "" {
+			with(name, rest)
+		}
+	}
+	switch programStem(base) {
+	case "python", "pypy":
+		return append(all, module(rest))
+	}
+	at := firstOperand(rest)
+	if at < 0 {
+		return all
+	}
+	verb, after := rest[at].Text, rest[at+1:]
+	switch base {
+	case "ruby":
+		if at > 0 && rest[at-1].Text == "-S" {
+			all = append(all, rest[at:])
+		}
+	case "docker-compose":
+		with("docker compose", rest)
+	case "docker", "podman":
+		switch {
+		case verb == "compose":
+			with(base+"-compose", after)
+		case verb == "image" && len(after) > 0 && slices.Contains([]string{"push", "pull", "build", "save", "load", "tag", "import", "history", "inspect"}, after[0].Text):
+			with(base, after)
+		case verb == "image" && len(after) > 0 && (after[0].Text == "rm" || after[0].Text == "remove"):
+			with(base+" rmi", after[1:])
+		case verb == "container" && len(after) > 0 && after[0].Text == "remove":
+			with(base+" rm", after[1:])
+		}
+	case "yarn", "pnpm", "bun":
+		switch {
+		case verb == "run":
+			with(base, after)
+		case base == "yarn" && verb == "workspace" && len(after) > 1:
+			with(base, after[1:])
+			with(base+" run", after[1:])
+		case base == "yarn" && (verb == "workspaces" || verb == "npm" || verb == "global"):
+			if i := firstOperand(after); i >= 0 {
+				if after[i].Text == "foreach" {
+					after = after[i+1:]
+				}
+				with(base, after)
+			}
+		default:
+			with(base+" run", rest[at:])
+		}
+	case "gcloud":
+		if verb == "beta" || verb == "alpha" || verb == "preview" {
+			with(base, slices.Concat(rest[:at], after))
+		}
+	case "git":
+		if verb == "branch" {
+			for _, pair := range []string{"dD", "mM", "cC"} {
+				if flagSaid(after, pair[0]) && flagSaid(after, 'f') {
+					with("git branch -"+pair[1:], after)
+				}
+			}
+		}
+	case "kill", "pkill", "killall", "skill":
+		if number, name := signalOf(rest); number != "" {
+			with(base+" -"+number, rest)
+			with(base+" -"+name, rest)
+			with(base+" -SIG"+name, rest)
+		}
+	case "chmod":
+		if mode := strings.TrimLeft(verb, "0"); mode != verb && digits(mode) {
+			with(base+" "+mode, slices.Concat(rest[:at], after))
+		}
+	case "npm":
+		if verb == "exec" || verb == "x" {
+			after = slices.DeleteFunc(slices.Clone(after), func(w shell.Word) bool { return w.Text == "--" })
+			with("npx", after)
+		}
+	case "npx", "pnpx", "bunx", "uvx":
+		if name, version, is := strings.Cut(verb, "@"); is && name != "" && version != "" {
+			with(base+" "+name, after)
+		}
+	}
+	return all
+}
+
+// plainWord is a word of one text that stands where another does.
+func plainWord(like shell.Word, text string) shell.Word {
+	return shell.Word{Text: text, Prefix: text, Static: true, Start: like.Start, End: like.End}
+}
+
+// firstOperand is the index of the first word that is no flag, -1 without one.
+func firstOperand(words []shell.Word) int {
+	return slices.IndexFunc(words, func(w shell.Word) bool { return w.Static && w.Text != "" && w.Text[0] != '-' })
+}
+
+// module returns the words of a module that an interpreter of Python runs as a program: of python3 -I -m pip
+// list those of pip list. -m may stand behind other letters, and the module directly behind it.
+func module(words []shell.Word) []shell.Word {
+	for i := 0; i < len(words); i++ {
+		t := words[i].Text
+		if !words[i].Static || len(t) < 2 || t[0] != '-' || t[1] == '-' {
+			return nil
+		}
+		switch at := strings.IndexAny(t, "cmWX"); {
+		case at < 0:
+		case t[at] == 'c':
+			return nil
+		case t[at] != 'm': // its value
+			if at == len(t)-1 {
+				i++
+			}
+		case at < len(t)-1:
+			return append([]shell.Word{plainWord(words[i], t[at+1:])}, words[i+1:]...)
+		default:
+			return words[i+1:]
+		}
+	}
+	return nil
+}
+
+// flagSaid says whether a short flag of git branch stands in the words, in full or shortened, too.
+func flagSaid(words []shell.Word, letter byte) bool {
+	long := map[byte]string{'d': "--delete", 'f': "--force", 'm': "--move", 'c': "--copy"}[letter]
+	return slices.ContainsFunc(words, func(w shell.Word) bool {
+		t := w.Text
+		if strings.HasPrefix(t, "--") {
+			return len(t) > 3 && strings.HasPrefix(long, t)
+		}
+		return len(t) > 1 && t[0] == '-' && strings.IndexByte(t, letter) > 0
+	})
+}
+
+var signals = map[string]string{"1": "HUP", "2": "INT", "3": "QUIT", "6": "ABRT", "9": "KILL", "15": "TERM", "18": "CONT", "19": "STOP"} // read-only
+
+// signalOf reads which signal kill and its kin send.
+func signalOf(words []shell.Word) (number, name string) {
+	for i, w := range words {
+		t := w.Text
+		if len(t) < 2 || t[0] != '-' {
+			continue
+		}
+		switch {
+		case (t == "-s" || t == "-n" || t == "--signal") && i+1 < len(words):
+			t = words[i+1].Text
+		case strings.HasPrefix(t, "--signal="):
+			t = t[len("--signal="):]
+		case len(t) > 2 && (t[1] == 's' || t[1] == 'n'):
+			t = t[2:]
+		default:
+			t = t[1:]
+		}
+		t = strings.TrimPrefix(strings.ToUpper(t), "SIG")
+		for number, name := range signals {
+			if t == number || t == name {
+				return number, name
+			}
+		}
+	}
+	return "", ""
+}
+
+// programStem is a program's name without the version behind it: pip3.11 is pip.
+func programStem(base string) string {
+	if stem := strings.TrimRight(base, "0123456789."); len(stem) > 2 {
+		return strings.TrimRight(stem, "-")
+	}
+	return base
+}
+
+// Bounds of what is feared of one command.
+const maxFeared = 16
+
+// feared returns what a command may be or start, though nobody knows: a program that no list here has may
+// run the program that its words name, and pip3 may be pip. Only rules that deny or ask look at it, and
+// they count as perhaps meant.
+func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
+	add := func(words []shell.Word, base string) {
+		if len(all) < maxFeared && e.spend(1+len(words)) {
+			all = append(all, shell.Unit{Kind: shell.Command, Start: u.Start, End: u.End, Base: base, Argv: words, Dir: u.Dir, DirKnown: u.DirKnown, Out: -1, Of: -1, DenyOnly: true})
+		}
+	}
+	for _, name := range s.guards.byStem[programStem(u.Base)] {
+		if name != u.Base {
+			add(append([]shell.Word{plainWord(u.Argv[0], name)}, u.Argv[1:]...), name)
+		}
+	}
+	if u.DenyOnly || len(u.Argv) < 2 || knownWords(u.Base) {
+		return all
+	}
+	texts := 0
+	for i, w := range u.Argv[1:] {
+		if text := w.Text; strings.ContainsAny(text, " \t\n;|&") && texts < maxStartTexts && e.spend(20+len(text)/8) {
+			texts++
+			if text[0] == '-' {
+				_, text, _ = strings.Cut(text, "=")
+			}
+			for _, inner := range shell.Read(text, shell.Options{Dir: u.Dir, Home: e.home, Project: e.project}).Units {
+				if inner.Kind == shell.Command && len(inner.Argv) > 0 && inner.Argv[0].Static {
+					add(inner.Argv, inner.Base)
+				}
+			}
+		}
+		if !w.Static || w.Text == "" || w.Text[0] == '-' {
+			continue
+		}
+		base := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
+		if s.guards.byProgram[base] != nil {
+			add(u.Argv[1+i:], base)
+		}
+	}
+	return all
+}
+
+// knownWords says whether it is known what a program takes its words for, so that one that is the name of
+// another program does not start that.
+func knownWords(base string) bool {
+	p := programs()
+	return usesOf(base) != 0 || p.ownWords.Has(base) || p.everyOperand.Has(base) || p.runsOperand.Has(base) || p.anyOrder.Has(base) ||
+		sideTable()[base] != nil || hasSideWords(base) || fileProgram(base, opRead) == yes || fileProgram(base, opEdit) == yes || shell.StartsOthers(base)
+}
+
+// ways says how else a program's words may be written.
+type ways uint8
+
+const (
+	inAnyOrder ways = 1 << iota // each is one of several things to do: make build deploy
+	shortened                   // a beginning of it is enough: gradle publi
+)
+
+func waysOf(base string) (w ways) {
+	p := programs()
+	if p.anyOrder.Has(base) {
+		w |= inAnyOrder
+	}
+	if p.shortens.Has(base) {
+		w |= shortened
+	}
+	return w
+}
+
+// wordOtherwise is wordGuarded for a program whose words may be written in another way.
+func wordOtherwise(gs []glob, w shell.Word, how ways, e *scope) truth {
+	found := wordGuarded(gs, w, e)
+	if found == yes || how == 0 || !w.Static {
+		return found
+	}
+	if how&inAnyOrder != 0 { // make ./x, gradle :a:x
+		if name := strings.TrimPrefix(w.Text[strings.LastIndexByte(w.Text, ':')+1:], "./"); name != w.Text && name != "" {
+			found = found.or(e.among(gs, name))
+		}
+	}
+	if how&shortened != 0 && w.Text != "" {
+		text := w.Text[strings.LastIndexByte(w.Text, ':')+1:]
+		for i := range gs {
+			if gs[i].exact && text != "" && strings.HasPrefix(gs[i].src, text) {
+				found = found.or(perhaps)
+			}
+		}
+	}
+	return found
+}
