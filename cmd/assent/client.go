@@ -121,7 +121,7 @@ func (a *app) address() (api.ClientConfig, runtimeInfo, error) {
 func (a *app) runtime() (runtimeInfo, error) {
 	var info runtimeInfo
 	path := filepath.Join(a.stateDir, "runtime.json")
-	b, err := os.ReadFile(path)
+	b, err := readStateFile(path, maxRuntime)
 	if errors.Is(err, os.ErrNotExist) {
 		return info, noBroker(fmt.Errorf("no broker is running for the state directory %s; start one with: %s up, or %[2]s serve", a.stateDir, typed()))
 	}

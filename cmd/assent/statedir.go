@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func hostID(stateDir, bootID string) (string, error) {
 // keptID is the id in a file; where there is none, a random one of that many characters, which it holds from then on.
 // what it is the id of is for errors.
 func keptID(path string, characters int, what string) (string, error) {
-	text, err := os.ReadFile(path)
+	text, err := readStateFile(path, maxID)
 	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
 		return id, nil
 	}
@@ -69,4 +70,26 @@ func keptID(path string, characters int, what string) (string, error) {
 		return "", fmt.Errorf("keep an id for %s: %w", what, err)
 	}
 	return id, nil
+}
+
+const (
+	maxID      = 4 << 10 // bytes of a file with an id
+	maxRuntime = 1 << 20 // bytes of runtime.json
+)
+
+// readStateFile reads a file of at most most bytes. What is no file, as a pipe that an agent put there, is not waited for.
+func readStateFile(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > most {
+		return nil, fmt.Errorf("%s is no file of at most %d bytes; remove it, and it is made anew", path, most)
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }

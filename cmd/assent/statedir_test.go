@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -93,5 +95,34 @@ func TestHostID(t *testing.T) {
 	}
 	if _, err := hostID(filepath.Join(dir, "nowhere"), "/nowhere"); err == nil {
 		t.Error("an id that cannot be kept is given out")
+	}
+}
+
+// What an agent put in the place of a file of the state directory is neither waited for nor read without end.
+func TestStateFilesAreFiles(t *testing.T) {
+	dir := t.TempDir()
+	a := &app{stateDir: dir}
+	for name, put := range map[string]func(path string) error{
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"without end": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		id, info := filepath.Join(dir, "host-id"), filepath.Join(dir, "runtime.json")
+		if err := errors.Join(put(id), put(info)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keptID(id, 16, "this host"); err == nil || !strings.Contains(err.Error(), "remove it") {
+			t.Errorf("%s: an id: %v", name, err)
+		}
+		if _, err := a.runtime(); err == nil || !strings.Contains(err.Error(), "remove it") {
+			t.Errorf("%s: runtime.json: %v", name, err)
+		}
+		if err := errors.Join(os.Remove(id), os.Remove(info)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id, err := keptID(filepath.Join(dir, "host-id"), 16, "this host")
+	if again, err2 := keptID(filepath.Join(dir, "host-id"), 16, "this host"); err != nil || err2 != nil || len(id) != 16 || again != id {
+		t.Errorf("%q, %v, %q, %v", id, err, again, err2)
 	}
 }

@@ -68,7 +68,7 @@ func putFile(path string, text []byte) error {
 
 // syncDir has the names in a directory outlive the machine.
 func syncDir(path string) error {
-	d, err := os.Open(path)
+	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}

@@ -129,3 +129,39 @@ func TestMadeFilesAreNew(t *testing.T) {
 		t.Errorf("a pipe is read: %v", err)
 	}
 }
+
+// What an agent puts in the place of a host's own files keeps no host from beginning for ever: nothing is waited for, and what
+// cannot be gone on with is said.
+func TestHostsOwnFiles(t *testing.T) {
+	fifo := func(path string) error { return syscall.Mkfifo(path, 0o600) }
+	dangling := func(path string) error { return os.Symlink("nowhere", path) }
+	directory := func(path string) error { return os.Mkdir(path, 0o700) }
+	for _, c := range []struct {
+		what, file string
+		put        func(path string) error
+		want       string // part of the error, "" for none
+	}{
+		{"a pipe", "lock", fifo, ""},
+		{"a pipe", hostFile, fifo, ""},
+		{"a pipe", idsFile, fifo, "may be removed"},
+		{"a link", "lock", dangling, "remove"},
+		{"a link", hostFile, dangling, ""},
+		{"a directory", "lock", directory, "remove"},
+	} {
+		t.Run(c.file+" is "+c.what, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "agents")
+			if err := errors.Join(os.Mkdir(dir, 0o700), c.put(filepath.Join(dir, c.file))); err != nil {
+				t.Fatal(err)
+			}
+			h, err := Open(Config{Dir: dir, Logf: t.Logf, File: func() (optin.File, error) { return optin.File{}, nil }})
+			if err == nil {
+				err = h.Close()
+			} else if c.want == "" {
+				t.Error(err)
+			}
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}

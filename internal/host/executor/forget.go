@@ -127,10 +127,10 @@ func (h *Host) loadIDs() error {
 	if os.IsNotExist(err) {
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(text, &h.ids)
 	}
-	if err := json.Unmarshal(text, &h.ids); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s cannot be read (%w); a day after the last message that was forgotten it may be removed", path, err)
 	}
 	return nil

@@ -29,6 +29,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -134,20 +135,24 @@ func Open(cfg Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		cfg: cfg, lock: flock.New(filepath.Join(cfg.Dir, "lock")), wake: make(chan struct{}, 1), name: strings.ToLower(rand.Text()[:16]),
+		cfg: cfg, lock: lockOf(cfg.Dir), wake: make(chan struct{}, 1), name: strings.ToLower(rand.Text()[:16]),
 		sessions: map[string]*session{}, said: map[string]time.Time{}, children: map[int]bool{}, timeouts: map[string]time.Duration{}, ids: map[string]time.Time{}, forgetting: map[string]bool{},
 	}
-	if ok, err := h.lock.TryLock(); err != nil || !ok {
-		if err == nil {
-			err = ErrRuns
-		}
-		return nil, err
+	if ok, err := h.lock.TryLock(); err != nil {
+		return nil, fmt.Errorf("lock the sessions: %w; if no host runs, remove what stands there", err)
+	} else if !ok {
+		return nil, ErrRuns
 	}
 	if err := errors.Join(sayRunning(cfg.Dir, cfg.Version), h.loadIDs(), h.load()); err != nil {
 		h.Close()
 		return nil, err
 	}
 	return h, nil
+}
+
+// lockOf is the lock of a directory of sessions. What an agent put in its place is neither followed nor waited for.
+func lockOf(dir string) *flock.Flock {
+	return flock.New(filepath.Join(dir, "lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK), flock.SetPermissions(0o600))
 }
 
 // Bounds of what a host begins with, whoever made it.

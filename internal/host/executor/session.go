@@ -337,7 +337,11 @@ func (s *session) limits(now time.Time) {
 	} else if n := free(s.dir); n >= 0 && n < minFree {
 		s.stop(now, "EXIT", fmt.Sprintf("the disk of %s is full; make room, then resume", s.h.cfg.Dir), 2)
 	}
-	live := inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session)
+	var live []inbox.Session
+	s.h.unlocked(func() { live = inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session) })
+	if s.stopping != "" {
+		return // it was stopped meanwhile
+	}
 	s.waiting, s.other = false, ""
 	for _, l := range live {
 		if l.PID == s.process.PID {

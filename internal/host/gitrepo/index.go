@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
 // maxIndex bounds the part of an index that is read. Entries are in the order of their names, so
@@ -43,7 +44,7 @@ func Tracked(root, name string) (bool, error) {
 
 // sharedIndexes are the other parts of a split index.
 func sharedIndexes(dir string) (files []string, err error) {
-	d, err := os.Open(dir)
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, ErrIndex
 	}

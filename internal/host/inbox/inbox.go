@@ -10,6 +10,7 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,7 @@ var ErrNone = errors.New("the session has no inbox on this machine")
 
 const (
 	maxFiles    = 4096     // session files that are looked at
-	maxFile     = 64 << 10 // bytes of one
+	maxFile     = 16 << 10 // bytes of one
 	sendTimeout = 3 * time.Second
 )
 
@@ -74,7 +75,7 @@ func Live(dir, sessionID string) []Session {
 }
 
 func find(dir, sessionID string) (live []Session, err error) {
-	d, err := os.Open(dir)
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe that an agent put there would never open
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func find(dir, sessionID string) (live []Session, err error) {
 		if filepath.Ext(name) != ".json" {
 			continue
 		}
-		s, err := read(filepath.Join(dir, name))
+		s, err := read(filepath.Join(dir, name), sessionID)
 		if err != nil || s.SessionID != sessionID {
 			continue
 		}
@@ -100,8 +101,8 @@ func find(dir, sessionID string) (live []Session, err error) {
 	return live, nil
 }
 
-// read reads one session's file, if it is this user's.
-func read(path string) (s Session, err error) {
+// read reads the file of a session with this id, if it is this user's.
+func read(path, sessionID string) (s Session, err error) {
 	// What is no file any more when it is opened is neither followed nor waited for.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -118,6 +119,9 @@ func read(path string) (s Session, err error) {
 	b, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return s, err
+	}
+	if !bytes.Contains(b, []byte(sessionID)) { // many others are not worth taking apart
+		return s, ErrNone
 	}
 	return s, json.Unmarshal(b, &s)
 }
