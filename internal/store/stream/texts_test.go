@@ -53,3 +53,23 @@ func TestTexts(t *testing.T) {
 		s = open(t, cfg)
 	}
 }
+
+// An operator's cluster that lets the broker have no stream for texts is used without one, and the log says what follows.
+func TestTextsWithoutAStream(t *testing.T) {
+	t.Parallel()
+	const own = recordAccount + " {\n    jetstream: "
+	conf := strings.Replace(AccountsConfig(testPasswords), own+"enabled", own+"{ max_streams: 3 }", 1)
+	if !strings.Contains(conf, "max_streams") {
+		t.Fatal("the configuration is not another")
+	}
+	urls := withAccounts(t, conf)
+	var log testLog
+	s := open(t, Config{URL: urls[UserEvents], RecordURL: urls[UserRecord], Logf: log.Logf})
+	if s.Texts() != nil {
+		t.Error("there is a stream")
+	}
+	if !log.has("forgetting them does not overwrite them") {
+		t.Error("nobody is told")
+	}
+	mustAppend(t, s, asked(t), 0)
+}
