@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,21 +13,30 @@ import (
 
 func (a *app) forgetCmd() *cobra.Command {
 	var yes bool
+	var message string
 	c := &cobra.Command{
 		Use:   "forget SESSION",
-		Short: "Delete what is stored about a session",
+		Short: "Delete what is stored about a session, or the text of one message to it",
 		Long: `Remove a session up to now: its feed, the payloads of its hooks, its requests and who decided
 them. SESSION is its id, or the beginning or the end of it. What the session does afterwards is
 stored again. A session with a waiting request is not forgotten: answer the request first.
 
+With --message only the text of one message to the session is removed, and its signature; who sent
+the message and what became of it stay. A message that nobody has taken yet is then not delivered.
+What a session has already received of it stays until the session is forgotten. ID is the id of the
+message, or the beginning of it; assent trace --messages SESSION lists them.
+
 You are asked before anything is removed. Copies that other programs took from the event stream,
 and backups, are not touched.`,
-		Example: "  assent forget 25e5a0e9-9758-4dff-954c-fc44b3a814da\n  assent forget 25e5a0e9-9758-4dff-954c-fc44b3a814da --yes",
+		Example: "  assent forget 25e5a0e9-9758-4dff-954c-fc44b3a814da\n  assent forget 25e5a0e9-9758-4dff-954c-fc44b3a814da --yes\n  assent forget 25e5a0e9 --message 7f3a",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := a.broker()
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("message") {
+				return a.forgetMessage(cmd.Context(), b, args[0], message, yes)
 			}
 			s, err := b.session(cmd.Context(), args[0], false)
 			if err != nil {
@@ -34,15 +44,8 @@ and backups, are not touched.`,
 			}
 			if !yes {
 				fmt.Fprintf(a.err, "%s · %s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID), counted(int(s.LastPos), "event"))
-				ok, err := a.confirm(cmd.Context(), "Forget this session? This cannot be undone.", false)
-				if errors.Is(err, errNoAnswer) {
-					return usagef("%w; say --yes", err)
-				}
-				if err != nil {
+				if err := a.surelyForget(cmd.Context(), "Forget this session? This cannot be undone."); err != nil {
 					return err
-				}
-				if !ok {
-					return &exitError{exitFailed, errors.New("nothing was forgotten")}
 				}
 			}
 			b.Timeout = 0 // a long session takes its time
@@ -57,6 +60,21 @@ and backups, are not touched.`,
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	c.Flags().StringVar(&message, "message", "", "forget the text of this message to the session, and nothing else: its `ID`")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the id of the session, or with --message what is left of the message")
 	return c
+}
+
+// surelyForget asks, and returns an error unless the answer is yes.
+func (a *app) surelyForget(ctx context.Context, question string) error {
+	ok, err := a.confirm(ctx, question, false)
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return usagef("%w; say --yes", err)
+	case err != nil:
+		return err
+	case !ok:
+		return &exitError{exitFailed, errors.New("nothing was forgotten")}
+	}
+	return nil
 }

@@ -41,12 +41,15 @@ func (a *app) traceMessages(ctx context.Context, c *client, name string) error {
 // messageLines are a message and its steps, for a terminal.
 func messageLines(m *hook.Message) []string {
 	signed := "not signed"
-	if m.Signature != "" {
+	if m.Signature != "" || m.Forgotten != nil && m.PublicKey != nil {
 		signed = "signed"
 	}
 	what := elide(show.Line(m.Prompt), 120)
 	if m.Prompt == "" && !hook.Wordless(m.Kind) {
 		what = "(forgotten)"
+		if f := m.Forgotten; f != nil && f.By != nil {
+			what = fmt.Sprintf("(forgotten by %s at %s)", show.Line(api.ApproverName(f.By)), f.At.Local().Format(time.DateTime))
+		}
 	}
 	lines := []string{fmt.Sprintf("%s  %s to %s, %s by %s  %s", show.Line(m.ID), show.Line(m.Kind), show.Line(m.Agent), signed, show.Line(api.ApproverName(&m.By)), what)}
 	for i, step := range m.Steps {

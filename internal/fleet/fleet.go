@@ -12,6 +12,9 @@
 // terminal is never locked. The session's own UserPromptSubmit hook is the receipt of the inbox, and any
 // later event of the turn that of the Stop hook.
 //
+// What can be forgotten of a message stands apart, see words: the KV leaves the bytes of what was replaced in its
+// files.
+//
 // A receipt from an inbox that does not come is never guessed at: the session's transcript says whether it
 // took the text. What it took is waited for, what it did not take is handed over again. "lost" is a message of which
 // that was tried in vain, or whose queue ended.
@@ -26,7 +29,6 @@ package fleet
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,6 +48,7 @@ var (
 	ErrDuplicate   = errors.New("another message has this id")
 	ErrNotFound    = errors.New("no such message")
 	ErrTaken       = errors.New("it was handed over already")
+	ErrWorking     = errors.New("the session has the message and its turn is not over; wait until it is, or stop it, and forget the message then")
 	ErrTooMany     = errors.New("too many messages of this session wait to be handed over; wait for the first ones")
 )
 
@@ -88,6 +91,9 @@ type Line interface {
 // Config is what a Store needs. KV is required.
 type Config struct {
 	KV kvmirror.KV
+	// Texts keeps what is destroyed of a message when it is forgotten, each value under a key of its own, written once. Its
+	// Delete overwrites the bytes. nil: there is none, and texts stand in KV.
+	Texts kvmirror.KV
 	// Inbox connects to the inbox of a session; an error says that it has none here. nil: none has.
 	Inbox func(ctx context.Context, session string) (Line, error)
 	// Standing says where the text is that the inbox of a session was handed, by the session's transcript. nil:
@@ -109,12 +115,14 @@ type Config struct {
 
 // Store keeps messages and hands them over. Make it with Open.
 type Store struct {
-	cfg  Config
-	kv   *kvmirror.Mirror
-	wake chan struct{} // there may be something to do
+	cfg   Config
+	kv    *kvmirror.Mirror
+	texts *kvmirror.Mirror // nil without Config.Texts
+	wake  chan struct{}    // there may be something to do
 
 	mu       sync.Mutex
 	messages map[string]*entry   // guarded by mu
+	words    map[string]*words   // guarded by mu; by key in Config.Texts
 	sessions map[string]*session // guarded by mu
 	news     uint64              // guarded by mu; counts changes of messages
 	changed  func()              // guarded by mu
@@ -124,6 +132,7 @@ type Store struct {
 // entry is a message as the KV has it. Guarded by Store.mu.
 type entry struct {
 	m    hook.Message
+	at   place // of its words
 	rev  uint64
 	news uint64 // when it changed last
 	// due is a step that an event proved and that is not recorded yet.
@@ -157,19 +166,32 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Gone == nil {
 		cfg.Gone = func(hook.Origin) bool { return false }
 	}
-	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), messages: map[string]*entry{}, sessions: map[string]*session{}, news: 1}
+	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), messages: map[string]*entry{}, words: map[string]*words{}, sessions: map[string]*session{}, news: 1}
 	var err error
+	if cfg.Texts != nil {
+		if s.texts, err = kvmirror.Open(ctx, kvmirror.Config{
+			KV: cfg.Texts, Prefix: prefix, Apply: s.applyWords, Final: true, What: "texts of messages", Logf: cfg.Logf,
+		}); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
 	if s.kv, err = kvmirror.Open(ctx, kvmirror.Config{
 		KV: cfg.KV, Prefix: prefix, Apply: s.apply, Final: true, What: "messages", Logf: cfg.Logf,
 	}); err != nil {
+		if s.texts != nil {
+			s.texts.Close()
+		}
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return s, nil
 }
 
-// Close ends the mirror. It may be called more than once.
+// Close ends the mirrors. It may be called more than once.
 func (s *Store) Close() error {
 	s.kv.Close()
+	if s.texts != nil {
+		s.texts.Close()
+	}
 	return nil
 }
 
@@ -177,8 +199,10 @@ func (s *Store) Close() error {
 func (s *Store) apply(key string, value []byte, rev uint64) func() {
 	id := strings.TrimPrefix(key, prefix)
 	var m hook.Message
+	var at place
 	if value != nil {
-		if err := json.Unmarshal(value, &m); err != nil || m.ID != id || len(m.Steps) == 0 {
+		var err error
+		if m, at, err = decode(value); err != nil || m.ID != id || len(m.Steps) == 0 {
 			s.cfg.Logf("a message in the record is unreadable, and left alone: %s", id)
 			return nil
 		}
@@ -187,14 +211,18 @@ func (s *Store) apply(key string, value []byte, rev uint64) func() {
 	defer s.mu.Unlock()
 	s.news++
 	if value == nil {
-		delete(s.messages, id)
+		if e := s.messages[id]; e != nil {
+			s.words[e.at.Words].blank()
+			delete(s.messages, id)
+		}
 	} else {
 		e := s.messages[id]
 		if e == nil {
 			e = &entry{}
 			s.messages[id] = e
 		}
-		e.m, e.rev, e.news = m, rev, s.news
+		e.m, e.at, e.rev, e.news = m, at, rev, s.news
+		s.joinLocked(e)
 	}
 	s.wakeUp()
 	return s.changed
@@ -292,7 +320,7 @@ func (s *Store) step(ctx context.Context, id string, may func(*hook.Message) boo
 		s.mu.Unlock()
 		return false, nil
 	}
-	m, rev := e.m, e.rev
+	m, at, rev := e.m, e.at, e.rev
 	s.mu.Unlock()
 	m.State, m.Write = to.State, rand.Text()
 	change(&m)
@@ -300,9 +328,9 @@ func (s *Store) step(ctx context.Context, id string, may func(*hook.Message) boo
 		to.At = now
 	}
 	m.Steps = append(slices.Clone(m.Steps), to)
-	value, err := json.Marshal(m)
+	value, err := encode(m, at)
 	if err != nil {
-		return false, fmt.Errorf("encode a message: %w", err)
+		return false, err
 	}
 	newRev, err := s.cfg.KV.Update(ctx, prefix+id, value, rev)
 	if err != nil {
@@ -330,69 +358,4 @@ func (s *Store) unrecorded(err error) {
 	if !logged {
 		s.cfg.Logf("a step of a message could not be recorded, and is tried again: %v", err)
 	}
-}
-
-// Forget removes the messages of a session, and ends those that are on their way. Of one that could be sent
-// again, because its time is not over, all but the text stays so long.
-func (s *Store) Forget(ctx context.Context, session string) error {
-	var errs []error
-	now := time.Now()
-	for _, m := range s.Messages(session) {
-		if expired(&m, now) {
-			errs = append(errs, s.remove(ctx, m.ID))
-		} else {
-			errs = append(errs, s.blank(ctx, m.ID))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// blank removes the text of a message, and ends it. Its id stays taken: who has what a device once signed
-// could send it again, and have it handed over a second time.
-func (s *Store) blank(ctx context.Context, id string) error {
-	const attempts = 5 // against its own steps
-	var last error
-	for range attempts {
-		s.mu.Lock()
-		e := s.messages[id]
-		if e == nil || e.m.Prompt == "" {
-			s.mu.Unlock()
-			return nil
-		}
-		m, rev := e.m, e.rev
-		s.mu.Unlock()
-		m.Prompt, m.Write = "", rand.Text()
-		if to := over[m.State]; to != "" {
-			m.State = to
-			m.Steps = append(slices.Clone(m.Steps), hook.MessageStep{State: to, At: time.Now().UTC(), Why: "forgotten"})
-		}
-		value, err := json.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("encode a message: %w", err)
-		}
-		newRev, err := s.cfg.KV.Update(ctx, prefix+id, value, rev)
-		if err == nil {
-			s.kv.Offer(prefix+id, value, newRev)
-			return nil
-		}
-		last = err
-		if value, rev, err = s.cfg.KV.Get(ctx, prefix+id); err == nil {
-			s.kv.Offer(prefix+id, value, rev) // a step came first
-		}
-	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, last)
-}
-
-// over is how a message ends whose session, or text, is no more.
-var over = map[hook.MessageState]hook.MessageState{
-	hook.MessageSent: hook.MessageRefused, hook.MessageTaken: hook.MessageLost, hook.MessageStarted: hook.MessageEnded,
-}
-
-func (s *Store) remove(ctx context.Context, id string) error {
-	rev, err := s.cfg.KV.Delete(ctx, prefix+id)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	s.kv.Offer(prefix+id, nil, rev)
-	return nil
 }

@@ -22,8 +22,9 @@ const self = "user:1@here"
 // rig is a store with a session whose inbox can be opened and shut.
 type rig struct {
 	*Store
-	t  *testing.T
-	kv *kvtest.KV
+	t     *testing.T
+	kv    *kvtest.KV
+	texts *kvtest.KV
 
 	mu   sync.Mutex
 	open bool                // the session has an inbox
@@ -50,7 +51,7 @@ func (l line) Send(id, content string) error { return l.rig.Send(id, content) }
 // inBubble runs f with a store that delivers.
 func inBubble(t *testing.T, f func(*testing.T, *rig)) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, kv: kvtest.New()}
+		r := &rig{t: t, kv: kvtest.New(), texts: kvtest.New()}
 		defer r.start()()
 		f(t, r)
 	})
@@ -64,7 +65,7 @@ func (r *rig) start() (stop func()) {
 		defer r.mu.Unlock()
 		return r.dead
 	}
-	s, err := Open(ctx, Config{KV: r.kv, Self: self, Logf: r.t.Logf, Gone: gone, bytes: few, May: func(by hook.Approver) bool {
+	s, err := Open(ctx, Config{KV: r.kv, Texts: r.texts, Self: self, Logf: r.t.Logf, Gone: gone, bytes: few, May: func(by hook.Approver) bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return by == phone && !r.left || by.Kind == hook.KindOwner
@@ -332,7 +333,7 @@ func TestForgottenOnItsWay(t *testing.T) {
 // Whether a Stop hook heard the answer of a broker that was killed is not known, whatever the session does next.
 func TestRestartBehindAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, kv: kvtest.New()}
+		r := &rig{t: t, kv: kvtest.New(), texts: kvtest.New()}
 		stop := r.start()
 		defer func() { stop() }()
 		r.prompt("hello")
@@ -557,7 +558,7 @@ func TestSendRefuses(t *testing.T) {
 // became of it.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, kv: kvtest.New()}
+		r := &rig{t: t, kv: kvtest.New(), texts: kvtest.New()}
 		stop := r.start()
 		defer func() { stop() }()
 		r.prompt("hello")
@@ -578,7 +579,7 @@ func TestRestart(t *testing.T) {
 		if err := r.Forget(context.Background(), "s"); err != nil {
 			t.Fatal(err)
 		}
-		if left := fmt.Sprint(r.kv.Values()); strings.Contains(left, `"prompt":`) {
+		if left := fmt.Sprint(r.kv.Values(), r.texts.Values()); strings.Contains(left, `"prompt":`) {
 			t.Errorf("left behind: %s", left)
 		}
 		// What was handed over once is not handed over again, by a broker that starts later either.
@@ -595,8 +596,8 @@ func TestRestart(t *testing.T) {
 		}
 		time.Sleep(DefaultExpiry + sweepEvery)
 		synctest.Wait()
-		if len(r.kv.Values()) != 0 {
-			t.Errorf("left behind: %v", r.kv.Values())
+		if len(r.kv.Values())+len(r.texts.Values()) != 0 {
+			t.Errorf("left behind: %v, %v", r.kv.Values(), r.texts.Values())
 		}
 	})
 }
@@ -604,8 +605,8 @@ func TestRestart(t *testing.T) {
 // Two brokers that share the record hand a message over once.
 func TestTwoBrokers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &rig{t: t, kv: kvtest.New()}
-		b := &rig{t: t, kv: a.kv}
+		a := &rig{t: t, kv: kvtest.New(), texts: kvtest.New()}
+		b := &rig{t: t, kv: a.kv, texts: a.texts}
 		defer a.start()()
 		defer b.start()()
 		a.inbox(true)

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,7 +100,7 @@ func (s *Store) ToHost(host string) (sent, held []hook.Message) {
 		}
 		switch e.m.State {
 		case hook.MessageSent:
-			if !expired(&e.m, now) && s.cfg.May(e.m.By) {
+			if !expired(&e.m, now) && s.cfg.May(e.m.By) && !e.absent() {
 				sent = append(sent, e.m)
 			}
 		case hook.MessageTaken, hook.MessageStarted:
@@ -191,9 +190,13 @@ func (s *Store) sendToHost(ctx context.Context, m hook.Message, host string) (ho
 func (s *Store) record(ctx context.Context, m hook.Message) (hook.Message, error) {
 	m.State, m.Way, m.Outcome = hook.MessageSent, "", ""
 	m.Steps = []hook.MessageStep{{State: hook.MessageSent, At: time.Now().UTC()}}
-	value, err := json.Marshal(m)
+	at, err := s.keep(ctx, &m)
 	if err != nil {
-		return hook.Message{}, fmt.Errorf("encode a message: %w", err)
+		return hook.Message{}, err
+	}
+	value, err := encode(m, at)
+	if err != nil {
+		return hook.Message{}, err
 	}
 	rev, err := s.cfg.KV.Create(ctx, prefix+m.ID, value)
 	if err != nil {
@@ -202,7 +205,10 @@ func (s *Store) record(ctx context.Context, m hook.Message) (hook.Message, error
 			return hook.Message{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		s.kv.Offer(prefix+m.ID, have, haveRev)
-		if before, err := s.Message(m.ID); err == nil {
+		if s.placeOf(m.ID) != at {
+			_ = s.erase(ctx, at) // another message has the id; what is left now goes with the next sweep
+		}
+		if before, err := s.whole(ctx, m.ID); err == nil {
 			return same(before, m)
 		}
 		return hook.Message{}, fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -163,6 +163,10 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
 				due(at) // until then its host may come
 			}
+		case m.State == hook.MessageSent && e.absent():
+			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
+				due(at) // until then it may come
+			}
 		case m.State == hook.MessageSent && !busy[m.SessionID]:
 			busy[m.SessionID] = true
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
@@ -228,6 +232,18 @@ func (s *Store) deliver(ctx context.Context, t task) (retry time.Time) {
 	return retry
 }
 
+// remains says whether nothing is left of a message that is over but that it cannot be sent again, and that is certain
+// without it by now.
+func (e *entry) remains(now time.Time) bool {
+	if e.m.Prompt != "" || !expired(&e.m, now) {
+		return false
+	}
+	if f := e.m.Forgotten; f != nil {
+		return f.By == nil
+	}
+	return !e.absent()
+}
+
 // sweep removes messages that have been over for long, and those without a text that nobody can send again.
 func (s *Store) sweep(ctx context.Context, now time.Time) {
 	s.mu.Lock()
@@ -236,7 +252,7 @@ func (s *Store) sweep(ctx context.Context, now time.Time) {
 		if toHost(&e.m) && !e.m.State.Over() && e.m.State != hook.MessageSent && now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > silentHost {
 			silent = append(silent, id)
 		}
-		if e.m.State.Over() && (now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > keep || e.m.Prompt == "" && expired(&e.m, now)) {
+		if e.m.State.Over() && (now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > keep || e.remains(now)) {
 			old = append(old, id)
 		}
 	}
@@ -249,6 +265,12 @@ func (s *Store) sweep(ctx context.Context, now time.Time) {
 	for _, id := range old {
 		if err := s.remove(ctx, id); err != nil {
 			s.cfg.Logf("old messages could not be removed: %v", err)
+			return
+		}
+	}
+	for _, at := range s.leftWords(now) {
+		if err := s.erase(ctx, at); err != nil {
+			s.cfg.Logf("the texts of messages that were forgotten could not be removed: %v", err)
 			return
 		}
 	}

@@ -17,7 +17,7 @@ func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) 
 	if err := check(&m, time.Now().UTC()); err != nil {
 		return hook.Message{}, err
 	}
-	if have, err := s.Message(m.ID); err == nil {
+	if have, err := s.whole(ctx, m.ID); err == nil {
 		return same(have, m)
 	}
 	if err := s.makeRoom(ctx, len(m.Prompt)); err != nil {
@@ -160,7 +160,7 @@ func (s *Store) makeRoom(ctx context.Context, n int) error {
 		case id == "":
 			return ErrTooMany
 		case good && !many:
-			err = s.blank(ctx, id)
+			err = s.blank(ctx, id, nil)
 		default:
 			err = s.remove(ctx, id)
 		}

@@ -19,7 +19,7 @@ import (
 // recorded then, but for ErrUnavailable, which may not know: the same message can be sent again.
 func (r *Registry) Send(ctx context.Context, m hook.Message) (hook.Message, error) {
 	s := r.cfg.Messages
-	if have, err := s.Message(m.ID); err == nil {
+	if have, err := s.whole(ctx, m.ID); err == nil {
 		return same(have, m)
 	}
 	if err := checkForHost(&m, time.Now().UTC()); err != nil {

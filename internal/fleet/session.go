@@ -169,6 +169,9 @@ func (e *entry) awaits() bool {
 // isPrompt says whether a prompt is the message, and whether word for word as it was handed over: a client that
 // changes the wrapper shows it by its mark and text.
 func (e *entry) isPrompt(prompt string) (known, whole bool) {
+	if e.m.Prompt == "" {
+		return false, false // it was forgotten, or has not come
+	}
 	whole = strings.Contains(prompt, content(&e.m))
 	return whole || strings.Contains(prompt, "#"+Mark(&e.m)) && strings.Contains(prompt, e.m.Prompt) ||
 		strings.TrimSpace(prompt) == strings.TrimSpace(e.m.Prompt), whole
@@ -249,7 +252,7 @@ func (s *Store) stop(ctx context.Context, id string, mine []*entry, again, lengt
 			o.due = hook.MessageEnded
 		case o.m.State == hook.MessageTaken && o.due == "":
 			again = false // its receipt comes first
-		case o.m.State == hook.MessageSent && o.due == "" && next == nil && !expired(&o.m, time.Now()) && s.cfg.May(o.m.By):
+		case o.m.State == hook.MessageSent && o.due == "" && next == nil && !o.absent() && !expired(&o.m, time.Now()) && s.cfg.May(o.m.By):
 			m := o.m
 			next = &m
 		}

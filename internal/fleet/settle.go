@@ -17,7 +17,7 @@ const (
 
 // looks says whether the transcript is to say where a message is. Store.mu is held.
 func (s *Store) looks(e *entry) bool {
-	return e.m.Way == hook.WayInbox && e.m.Submitter == s.cfg.Self && s.cfg.Standing != nil
+	return e.m.Prompt != "" && e.m.Way == hook.WayInbox && e.m.Submitter == s.cfg.Self && s.cfg.Standing != nil
 }
 
 // look is when that is to be looked at next.

@@ -17,6 +17,8 @@ type Message struct {
 	Kind   string `json:"kind"` // MessagePrompt, MessageResume, MessageCancel or MessageHandover
 	// Prompt is the text; empty once it was forgotten.
 	Prompt string `json:"prompt,omitempty"`
+	// Forgotten says that the text was, and with it Signature and Verification; nil where it is here.
+	Forgotten *Forgotten `json:"forgotten,omitempty"`
 	// Options bound a session that a host starts or goes on with; nil where the sender gave none.
 	Options *MessageOptions `json:"options,omitempty"`
 	// ExpiresAt is until when it may be handed over, in RFC 3339 as the sender wrote it: part of what a
@@ -116,6 +118,13 @@ const (
 	WayStop  = "stop"  // at the end of the turn, as the answer to the Stop hook
 	WayHost  = "host"  // to the host of its agent, which starts sessions and holds their input
 )
+
+// Forgotten says when the text of a message was forgotten.
+type Forgotten struct {
+	At time.Time `json:"at"`
+	// By is who had this one message forgotten; nil: it was forgotten with its session, or to make room for others.
+	By *Approver `json:"by,omitempty"`
+}
 
 // MessageStep is one step of a message.
 type MessageStep struct {

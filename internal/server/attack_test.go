@@ -105,6 +105,9 @@ var targets = map[string]target{
 	"DELETE /v1/sessions/{id}/messages/{message}": {need: auth.RoleOperate, ready: func(f *fort) strike {
 		return strike{path: "/v1/sessions/s1/messages/" + f.sent().ID}
 	}, want: 200, changes: true, byDevice: true},
+	"DELETE /v1/sessions/{id}/messages/{message}/text": {need: auth.RoleAdmin, ready: func(f *fort) strike {
+		return strike{path: "/v1/sessions/s1/messages/" + f.sent().ID + "/text"}
+	}, want: 200, changes: true, byDevice: true},
 	"POST /v1/sessions/{id}/messages": {need: auth.RoleOperate, ready: func(f *fort) strike {
 		f.sent()
 		return strike{path: "/v1/sessions/s1/messages", body: mustJSON(fields{"id": uuid.NewString(), "prompt": "x"})}

@@ -216,6 +216,24 @@ func (s *Server) takeBackMessage(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, messageView(m))
 }
 
+// forgetMessage is DELETE /v1/sessions/{id}/messages/{message}/text: the text of one message is removed, and what was
+// signed with it. What the session had of it is the session's.
+func (s *Server) forgetMessage(w http.ResponseWriter, r *http.Request) {
+	m, err := s.oneMessage(r)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
+		defer cancel()
+		m, err = s.cfg.Messages.ForgetMessage(ctx, m.ID, principal(r).Approver)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.log.Info("forgot the text of a message", zap.String("id", m.ID), zap.String("session", line(m.SessionID)),
+		zap.String("kind", principal(r).Approver.Kind), zap.String("by", line(principal(r).Approver.Name)))
+	s.writeJSON(w, r, http.StatusOK, messageView(m))
+}
+
 // MessagesChanged says that Config.Messages has news.
 func (s *Server) MessagesChanged() { s.messageNews.tell() }
 

@@ -112,6 +112,42 @@ func TestMessagesAreSigned(t *testing.T) {
 	})
 }
 
+// Only an admin has a message forgotten. What is left says so, without the text and what was signed with it.
+func TestForgetMessage(t *testing.T) {
+	withMessages(t, func(t *testing.T, g *rig, s *fleet.Store) {
+		p, admin := g.paired(auth.RoleOperate, "phone"), g.paired(auth.RoleAdmin, "desk")
+		m := p.newMessage("s", "correct-horse-battery")
+		if r := g.say("s", p.bearer, m); r.status != http.StatusAccepted {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		path := "/v1/sessions/s/messages/" + m.ID
+		for name, r := range map[string]reply{
+			"by who sent it":            g.call(call{method: "DELETE", path: path + "/text", token: p.bearer}),
+			"by way of another session": g.call(call{method: "DELETE", path: "/v1/sessions/t/messages/" + m.ID + "/text", token: admin.bearer}),
+		} {
+			if r.status != http.StatusForbidden && r.status != http.StatusNotFound {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
+		}
+		if got, err := s.Message(m.ID); err != nil || got.Prompt == "" {
+			t.Fatalf("it is %+v, %v", got, err)
+		}
+		for range 2 {
+			r := g.call(call{method: "DELETE", path: path + "/text", token: admin.bearer})
+			var left hook.Message
+			if err := json.Unmarshal([]byte(r.body), &left); err != nil || r.status != http.StatusOK {
+				t.Fatalf("%d %s", r.status, r.body)
+			}
+			if left.Prompt != "" || left.Signature != "" || left.PublicKey == nil || left.Forgotten == nil || left.Forgotten.By.Name != "desk" || left.State != hook.MessageRefused {
+				t.Errorf("what is left: %s", r.body)
+			}
+		}
+		if r := g.say("s", p.bearer, m); r.status != http.StatusConflict || !strings.Contains(r.body, `"reason":"duplicate"`) {
+			t.Errorf("sent again: %d %s", r.status, r.body)
+		}
+	})
+}
+
 // A device sends 20 within any minute; another is not held up, and what was sent
 // before costs nothing.
 func TestMessagesAreFewPerMinute(t *testing.T) {

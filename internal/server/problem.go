@@ -121,6 +121,7 @@ var statuses = []struct { // read-only
 	{fleet.ErrUnreachable, http.StatusConflict, "unreachable"},
 	{fleet.ErrDuplicate, http.StatusConflict, "duplicate"},
 	{fleet.ErrTaken, http.StatusConflict, "taken"},
+	{fleet.ErrWorking, http.StatusConflict, "working"},
 	{fleet.ErrTooMany, http.StatusTooManyRequests, ""},
 	{fleet.ErrUnavailable, http.StatusServiceUnavailable, ""},
 	{fleet.ErrNoAgent, http.StatusNotFound, ""},

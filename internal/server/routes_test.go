@@ -37,6 +37,7 @@ var routes = []route{
 	{"GET", "/v1/sessions/x/messages/y", "", auth.RoleView, []int{404}},
 	{"POST", "/v1/sessions/x/messages", `{"id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":"x"}`, auth.RoleOperate, []int{503}}, // none are sent here
 	{"DELETE", "/v1/sessions/x/messages/y", "", auth.RoleOperate, []int{404}},
+	{"DELETE", "/v1/sessions/x/messages/y/text", "", auth.RoleAdmin, []int{404}},
 	{"GET", "/v1/agents", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/agents/x", "", auth.RoleView, []int{404}},
 	{"POST", "/v1/agents/x/messages", `{"id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","kind":"cancel","expiresAt":"2026-11-20T14:10:00Z"}`, auth.RoleOperate, []int{503}},

@@ -311,6 +311,7 @@ func (s *Server) TCP() http.Handler {
 
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.With(s.needsHistory).Delete("/v1/sessions/{id}", s.forgetSession)
+	admin.Delete("/v1/sessions/{id}/messages/{message}/text", s.forgetMessage)
 	admin.Get("/v1/suggestions", s.getSuggestions)
 	admin.Get("/v1/notifications", s.getNotifications)
 	admin.Get("/v1/tokens", s.listTokens)

@@ -32,7 +32,7 @@ type AccountFinding struct {
 // may are the streams of which each user may ask, and no other: what is in another account is not there.
 var may = map[string][]string{ // read-only
 	UserEvents: {EventsStream, agentsStream},
-	UserRecord: {RecordStream, AuditStream, kvStream},
+	UserRecord: {RecordStream, AuditStream, kvStream, textsStream},
 	UserReader: {HookEvents, AgentEvents},
 }
 
@@ -150,7 +150,7 @@ func (c *checker) ask(subject, body string) error {
 
 // streams tries which streams the user sees.
 func (c *checker) streams() {
-	for _, of := range []string{EventsStream, agentsStream, RecordStream, AuditStream, kvStream, HookEvents, AgentEvents} {
+	for _, of := range []string{EventsStream, agentsStream, RecordStream, AuditStream, kvStream, textsStream, HookEvents, AgentEvents} {
 		wanted := false
 		for _, name := range may[c.user] {
 			wanted = wanted || name == of
@@ -213,6 +213,7 @@ func (c *checker) reads() {
 		{"read events around the window", mirrorAPI + ".CONSUMER.CREATE." + EventsStream},
 		{"consume the record", "$JS.API.CONSUMER.CREATE." + RecordStream},
 		{"read the state", "$JS.API.STREAM.MSG.GET." + kvStream},
+		{"read the texts of messages", "$JS.API.STREAM.MSG.GET." + textsStream},
 	} {
 		problem := ""
 		if err := c.ask(x.subject, nothing); !errors.Is(err, errRefused) {

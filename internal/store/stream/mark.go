@@ -91,8 +91,8 @@ func (s *Stream) guardRecord() {
 		switch stream {
 		case kvStream:
 			source = states
-		case AuditStream:
-			return nil // it has its own signatures, and no mark
+		case AuditStream, textsStream:
+			return nil // one has its own signatures, and the state has the digests of the other
 		}
 		err := s.mark.Ensure(ctx, source, m.seq, m.subject, func() integrity.Hash {
 			return integrity.Leaf(m.seq, m.subject, m.header, m.body)

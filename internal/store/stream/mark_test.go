@@ -243,6 +243,7 @@ func TestWithoutMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := &Stream{record: e, logf: t.Logf}
+		old.bucket = bucket{old, kvStream, kvSubjects}
 		if err := old.layoutRecord(t.Context()); err != nil {
 			t.Fatal(err)
 		}

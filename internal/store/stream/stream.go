@@ -78,6 +78,7 @@ type Config struct {
 
 // Stream is the open durable core. It implements broker.Log.
 type Stream struct {
+	bucket   // the state
 	cfg      Config
 	began    time.Time
 	logf     func(string, ...any)
@@ -87,6 +88,7 @@ type Stream struct {
 	order    order
 	observed observed
 	noAgents bool             // nothing of agents is published; set by Open
+	noTexts  bool             // there is no stream for texts; set by Open
 	mark     *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
 	damage   error            // what is wrong with the record; nil if nothing is
 	repair   integrity.Report // of Config.Repair
@@ -126,6 +128,7 @@ func Open(ctx context.Context, cfg Config) (*Stream, error) {
 		return nil, errors.New("open stream: a record URL needs an events URL beside it")
 	}
 	s := &Stream{cfg: cfg, began: time.Now(), logf: cfg.Logf}
+	s.bucket = bucket{s, kvStream, kvSubjects}
 	if s.logf == nil {
 		s.logf = func(string, ...any) {}
 	}
@@ -343,7 +346,7 @@ func hookWindow() jetstream.StreamConfig {
 	}
 }
 
-// layoutRecord makes APPROVALS, AUDIT and ASSENT_STATE.
+// layoutRecord makes APPROVALS, AUDIT, ASSENT_STATE and TEXTS.
 func (s *Stream) layoutRecord(ctx context.Context) error {
 	e := s.record
 	if _, err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
@@ -375,7 +378,7 @@ func (s *Stream) layoutRecord(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("make bucket %s: %w", StateBucket, err)
 	}
-	return nil
+	return s.layoutTexts(ctx)
 }
 
 func (s *Stream) replicas() int { return max(1, s.cfg.Replicas) }

@@ -63,8 +63,9 @@ export type Signed = "verified" | "wrong" | "none" | "gone";
 
 /** Holds a message against its signature and the key that it names, here and not at the broker. */
 export async function checkSignature(m: Message): Promise<Signed> {
-  if (!m.signature || !m.publicKey) return "none";
+  if (!m.publicKey) return "none";
   if (!m.prompt && (m.kind === "prompt" || m.kind === "resume")) return "gone";
+  if (!m.signature) return "none";
   try {
     const { kty, crv, x, y } = m.publicKey;
     const key = await crypto.subtle.importKey("jwk", { kty, crv, x, y }, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);

@@ -5415,6 +5415,13 @@ export interface Message {
    */
   prompt?: string;
   /**
+   * The text was forgotten, and with it the signature and the verification. The digest of the three with a salt that went with them stays in the record.
+   */
+  forgotten?: {
+    at: string;
+    by?: Approver1;
+  };
+  /**
    * Ceilings that the message sets for its session: below those of the agent, or as high.
    */
   options?: {
@@ -5477,6 +5484,29 @@ export interface Message {
   signature?: string;
   publicKey?: JWK;
   verification?: Verification1;
+}
+/**
+ * Who decided.
+ */
+export interface Approver1 {
+  kind: "device" | "token" | "owner-cli" | "rule";
+  /**
+   * Of a rule, its id, or its text where it is a rule string.
+   */
+  id?: string;
+  name?: string;
+  /**
+   * Of a rule: where it stands.
+   */
+  file?: string;
+  /**
+   * The owner of the device was verified for this, with face, fingerprint or PIN.
+   */
+  verified?: boolean;
+  /**
+   * Of a device: where the code comes from that signs with its key, as was said when it was paired.
+   */
+  codeOrigin?: "broker" | "independent";
 }
 /**
  * The agents of all hosts, whenever one changed; and at the beginning, if there are any.

@@ -25,6 +25,12 @@ export function Steps({ message: m }: { message: Message }) {
             {s.why && ` · ${visibleLine(s.why)}`}
           </li>
         ))}
+        {m.forgotten && (
+          <li data-state="forgotten">
+            <b>{w.forgotten}</b> <time dateTime={m.forgotten.at}>{clock(m.forgotten.at)}</time>
+            {m.forgotten.by && ` · ${visibleLine(m.forgotten.by.name ?? m.forgotten.by.kind)}`}
+          </li>
+        )}
       </ol>
       {signed?.of === m && (
         <p data-ui="signature" data-state={signed.is}>

@@ -79,6 +79,17 @@ func (k *KV) Values() map[string]string {
 	return m
 }
 
+// Ever are the values of all changes, those that were replaced included, for a test to look for secrets in them: the
+// files of a server keep the bytes.
+func (k *KV) Ever() (values []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, c := range k.log {
+		values = append(values, string(c.value))
+	}
+	return values
+}
+
 // Writes says how many changes there were.
 func (k *KV) Writes() int {
 	k.mu.Lock()

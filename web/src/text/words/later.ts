@@ -151,6 +151,7 @@ export const laterWords = {
       expired: "Expired",
       lost: "Lost",
     } as const,
+    forgotten: "Its text was forgotten",
     ways: { inbox: "by the session's inbox", stop: "at the end of its turn", host: "by its host" } as const,
     after: (seconds: string) => `after ${seconds} s`,
     signed: {
