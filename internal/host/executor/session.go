@@ -203,6 +203,7 @@ func (s *session) attach(now time.Time) {
 		s.exited(now, false)
 		return
 	}
+	s.unseen = !s.begun // the host may have died before it had looked again, see asLooked
 	if why := s.strange(); why != "" {
 		s.h.cfg.Logf("session %s of %s: %s; what works for it is ended", s.meta.Session, s.meta.Agent, why)
 		s.process = began{PID: s.process.PID} // it is not known to be ours
