@@ -76,6 +76,7 @@ type book struct {
 	active   time.Duration
 	waited   time.Duration // for a person, in the turn that runs, or ran last
 	handed   bool          // to a terminal, and no message of kind resume came since
+	begun    bool          // a prompt came into the context of the process
 	controls []string      // control requests that the process was written, and has not answered
 	opening  []opening     // calls that may open a pull request, the newest last
 	pr       *api.AgentPR  // that it opened last
@@ -136,7 +137,7 @@ func (b *book) apply(e entry) {
 			b.step(m, e)
 		}
 	case e.Process != nil && e.Process.PID == 0:
-		b.starting, b.runs, b.offset, b.fresh, b.controls = true, false, 0, true, nil
+		b.starting, b.runs, b.offset, b.fresh, b.begun, b.controls = true, false, 0, true, false, nil
 	case e.Process != nil:
 		b.process, b.starting, b.runs = *e.Process, false, true
 	case e.Exit != nil:
@@ -160,6 +161,7 @@ func (b *book) step(m *message, e entry) {
 	}
 	switch e.State {
 	case started:
+		b.begun = true
 		if m.began.IsZero() {
 			m.began = e.At
 			if !hook.Wordless(m.Kind) {

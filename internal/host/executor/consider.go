@@ -35,6 +35,8 @@ func (h *Host) consider(ctx context.Context, o Order) {
 	case hook.Wordless(o.Kind) && (s == nil || s.meta.Agent != o.Agent):
 		why = "this agent has no such session on this host"
 	case o.Kind == hook.MessageCancel:
+	case s != nil && len(s.messages) >= maxMessages:
+		why = fmt.Sprintf("the session has had its %d messages; start another one", maxMessages)
 	case o.Kind == hook.MessageHandover:
 		why = s.considerHandover()
 	case s != nil && s.meta.Agent != o.Agent:

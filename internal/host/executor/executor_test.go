@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"assent/internal/agent/claude/streamjson"
 	"assent/internal/api"
 	"assent/internal/hook"
@@ -340,6 +342,22 @@ func TestAcceptIsReadWhenAnOrdersTurnComes(t *testing.T) {
 			t.Errorf("%s: %+v", kind, h.extra)
 		}
 		file.Accept = []string{"key"}
+	}
+}
+
+// A session has a bound of messages, behind which it can still be cancelled.
+func TestMessagesOfASessionAreBounded(t *testing.T) {
+	s := working(t, "")
+	s.h.cfg.File = func() (optin.File, error) {
+		return optin.File{Accept: []string{"key"}, Agents: []optin.Agent{{Name: "coder"}}}, nil
+	}
+	s.messages = slices.Repeat(s.messages, maxMessages)
+	for kind, taken := range map[string]bool{hook.MessageResume: false, hook.MessageCancel: true} {
+		o := Order{ID: uuid.NewString(), Agent: "coder", Session: two, Kind: kind, By: "key", ExpiresAt: time.Now().Add(time.Minute)}
+		s.h.offers = []Order{o}
+		if s.h.consider(t.Context(), o); (s.find(o.ID) != nil) != taken {
+			t.Errorf("%s: %+v", kind, s.h.extra)
+		}
 	}
 }
 

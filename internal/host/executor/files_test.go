@@ -2,6 +2,7 @@ package executor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,13 @@ func TestDamagedSessionStopsNoOther(t *testing.T) {
 		},
 		"the journal is nonsense in between": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, journalFile), []byte("{}\nx\n{}\n"), 0o600)
+		},
+		"the journal has messages without end": func(dir string) error {
+			var text strings.Builder
+			for i := 0; text.Len() < 1<<20; i++ {
+				fmt.Fprintf(&text, `{"order":{"id":"%d"}}`+"\n", i)
+			}
+			return os.WriteFile(filepath.Join(dir, journalFile), []byte(text.String()), 0o600)
 		},
 		"the journal is longer than it can be": func(dir string) error { return os.Truncate(filepath.Join(dir, journalFile), maxJournal+maxEntry+1) },
 	} {

@@ -11,6 +11,7 @@ import (
 	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
+	"assent/internal/host/optin"
 )
 
 // considerHandover says why the session cannot be handed over.
@@ -56,13 +57,10 @@ func (s *session) command() string {
 	return "cd " + shellWord(s.workDir()) + " && " + shellWord(program) + " --resume " + s.meta.Session
 }
 
-// workDir is where the session works: in its work tree, if that is still there.
+// workDir is where the session works: in its work tree, if that is still there, and no link to another place.
 func (s *session) workDir() string {
-	if s.meta.Worktree != "" {
-		dir := filepath.Join(s.meta.Project, ".claude", "worktrees", s.meta.Worktree)
-		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
-			return dir
-		}
+	if tree := optin.Tree(s.meta.Project, s.meta.Worktree); s.meta.Worktree != "" && optin.InPlace(s.meta.Project, tree) == nil {
+		return tree
 	}
 	return s.meta.Project
 }

@@ -80,6 +80,23 @@ func TestSessionWithoutItsPlace(t *testing.T) {
 	if why := s.gone(); why != "" {
 		t.Errorf("it is there: %s", why)
 	}
+	// Another place that it leads to is not shown as what the session changed, nor gone on with.
+	tree := filepath.Join(project, ".claude/worktrees/assent-x")
+	if err := errors.Join(os.Remove(tree), os.Symlink(t.TempDir(), tree)); err != nil {
+		t.Fatal(err)
+	}
+	if s.workDir() != project || !strings.Contains(s.gone(), "work tree is gone") {
+		t.Errorf("a link: %q, %q", s.workDir(), s.gone())
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(project, ".claude/worktrees")), os.Symlink(t.TempDir(), filepath.Join(project, ".claude/worktrees"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(tree, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s.workDir() != project {
+		t.Errorf("a link on the way: %q", s.workDir())
+	}
 }
 
 // While the journal cannot be written nothing is said twice, and once it can be the session goes on.

@@ -93,3 +93,26 @@ func TestWhatChangesAtTheStart(t *testing.T) {
 		t.Errorf("agents.yaml cannot be read, later: %q: %s", s.stopping, s.stopWhy)
 	}
 }
+
+// The host may die in between: the next one looks as this one would have.
+func TestTheNextHostLooksAtTheStart(t *testing.T) {
+	for what, begun := range map[string]bool{"a process without a prompt": false, "one with a prompt": true} {
+		s := working(t, `{"type":"system","subtype":"init","permissionMode":"default"}`+"\n")
+		s.h.programs = map[string]program{}
+		s.h.cfg.File = func() (optin.File, error) { return optin.File{Agents: []optin.Agent{{Name: "coder"}}}, nil }
+		s.h.cfg.Again = func(optin.Agent) []optin.Finding { return []optin.Finding{{Refused: true, Detail: "new hooks"}} }
+		root := s.process
+		for _, e := range []entry{{Process: &began{}}, {Process: &root}} {
+			if err := s.note(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if begun {
+			_ = s.note(entry{Message: one, State: started})
+		}
+		s.closeFiles()
+		if s.attach(time.Now()); s.runs != begun {
+			t.Errorf("%s: it runs: %t, %s", what, s.runs, s.find(one).why)
+		}
+	}
+}

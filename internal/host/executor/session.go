@@ -25,7 +25,9 @@ const (
 	maxOutput = 256 << 20 // bytes of out.jsonl, of one process
 	maxErrors = 1 << 20   // bytes of err.txt
 	maxMeta   = 64 << 10  // bytes of meta.json
-	minFree   = 32 << 20  // bytes that have to be free where they stand
+	// maxMessages bounds the messages of a session, which takes none but cancels then; twice as many are no journal of a host's.
+	maxMessages = 2000
+	minFree     = 32 << 20 // bytes that have to be free where they stand
 	// What is taken in of one session before others have their turn, and what was asked for meanwhile is done.
 	maxRead  = 8 << 20 // bytes
 	maxLines = 2000
@@ -175,8 +177,17 @@ func openSession(h *Host, id string) (*session, error) {
 	if err := json.Unmarshal(text, &s.meta); err != nil || s.meta.Session != id || s.meta.Worktree != "" && s.meta.Worktree != treeName(id) {
 		return nil, fmt.Errorf("%s is not that of session %s: %w", filepath.Join(s.dir, metaFile), id, errDamaged)
 	}
-	if s.journal, err = openJournal(filepath.Join(s.dir, journalFile), s.book.apply); err != nil {
+	tooMany := false
+	s.journal, err = openJournal(filepath.Join(s.dir, journalFile), func(e entry) {
+		if tooMany = tooMany || e.Order != nil && len(s.messages) >= 2*maxMessages; !tooMany { // each entry is held against all
+			s.book.apply(e)
+		}
+	})
+	if err != nil {
 		return nil, err
+	}
+	if tooMany {
+		return nil, errors.Join(fmt.Errorf("%s has more than %d messages: %w", filepath.Join(s.dir, journalFile), 2*maxMessages, errDamaged), s.journal.close())
 	}
 	for _, m := range s.messages {
 		s.known = s.known || !m.began.IsZero()
@@ -203,6 +214,7 @@ func (s *session) attach(now time.Time) {
 		s.exited(now, false)
 		return
 	}
+	s.unseen = !s.begun // the host may have died before it had looked again, see asLooked
 	if why := s.strange(); why != "" {
 		s.h.cfg.Logf("session %s of %s: %s; what works for it is ended", s.meta.Session, s.meta.Agent, why)
 		s.process = began{PID: s.process.PID} // it is not known to be ours

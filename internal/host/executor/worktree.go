@@ -29,7 +29,7 @@ func treeName(session string) string { return "assent-" + session[:8] }
 // nobody has seen. Hooks of git's do not run.
 func (h *Host) tree(ctx context.Context, project, name string) error {
 	dir := optin.Tree(project, name)
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+	if err := optin.InPlace(project, dir); errors.Is(err, fs.ErrNotExist) {
 		branch := "worktree-" + name // as the client calls it
 		err := h.git(ctx, project, "worktree", "add", "-b", branch, dir, "HEAD")
 		if err != nil && h.git(ctx, project, "worktree", "add", "-f", "-f", dir, branch) != nil { // one that was removed
@@ -38,6 +38,8 @@ func (h *Host) tree(ctx context.Context, project, name string) error {
 			}
 			return fmt.Errorf("make the work tree of the session: %w", err)
 		}
+	} else if err != nil {
+		return fmt.Errorf("%w; remove what stands there", err)
 	}
 	return optin.NothingNew(project, dir, h.cfg.Home)
 }

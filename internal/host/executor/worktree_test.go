@@ -64,6 +64,20 @@ func TestTree(t *testing.T) {
 	if err := h.tree(t.Context(), project, "one"); err != nil {
 		t.Errorf("a tree that was removed: %v", err)
 	}
+	elsewhere := t.TempDir()
+	trees := filepath.Dir(tree)
+	if err := errors.Join(os.Rename(trees, trees+"x"), os.Symlink(elsewhere, trees)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.tree(t.Context(), project, "three"); err == nil || !strings.Contains(err.Error(), "is no directory") {
+		t.Errorf("a link to another place: %v", err)
+	}
+	if made, err := os.ReadDir(elsewhere); err != nil || len(made) > 0 {
+		t.Errorf("it was made in another place: %v, %v", made, err)
+	}
+	if err := errors.Join(os.Remove(trees), os.Rename(trees+"x", trees)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Remove(settings); err != nil { // the commit still has it
 		t.Fatal(err)
 	}

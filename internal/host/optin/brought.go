@@ -50,16 +50,25 @@ func Tree(project, name string) string {
 	return filepath.Join(project, broughtDir, worktrees, name)
 }
 
-// NothingNew is why an agent must not be started in a work tree of a project: it brings what the project, as it was
-// accepted, does not. A commit holds other files than the directory that was looked at, and what worked in the
-// tree before may have changed them.
-func NothingNew(project, tree, home string) error {
+// InPlace is why a work tree is not where Tree says: it has to be a directory, with no link on the way to it, which an agent
+// can put there to have another place taken for it. The error is fs.ErrNotExist where there is none.
+func InPlace(project, tree string) error {
 	for _, dir := range []string{filepath.Join(project, broughtDir), filepath.Join(project, broughtDir, worktrees), tree} {
 		if fi, err := os.Lstat(dir); err != nil {
 			return err
 		} else if !fi.IsDir() {
 			return fmt.Errorf("%s is no directory", dir)
 		}
+	}
+	return nil
+}
+
+// NothingNew is why an agent must not be started in a work tree of a project: it brings what the project, as it was
+// accepted, does not. A commit holds other files than the directory that was looked at, and what worked in the
+// tree before may have changed them.
+func NothingNew(project, tree, home string) error {
+	if err := InPlace(project, tree); err != nil {
+		return err
 	}
 	was, err := Bring(project, home)
 	if err != nil {
