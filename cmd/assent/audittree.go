@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,15 +94,23 @@ tree began, and those that no checkpoint covers yet. After an error nothing has 
 			if err != nil {
 				return err
 			}
-			var proof bytes.Buffer // it is that of one request; half of it would be taken for a proof
-			if err := a.copyLines(cmd.Context(), b, "/v1/requests/"+url.PathEscape(id)+"/proof", &proof); err != nil {
+			body, err := b.lines(cmd.Context(), "/v1/requests/"+url.PathEscape(id)+"/proof")
+			if err != nil {
 				return err
 			}
-			_, err = a.out.Write(proof.Bytes())
+			defer body.Close()
+			proof, err := readUpTo(body, maxProof) // all of it first: half would be taken for a proof
+			if err != nil {
+				return fmt.Errorf("read the broker's answer: %w; try again", err)
+			}
+			_, err = a.out.Write(proof)
 			return err
 		},
 	}
 }
+
+// maxProof bounds the proof of one request, in bytes: it has the input that was asked for, and the one that was allowed.
+const maxProof = 64 << 20
 
 // copyLines copies an answer that is as long as it is.
 func (a *app) copyLines(ctx context.Context, b *client, path string, to io.Writer) error {
