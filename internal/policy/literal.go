@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"assent/internal/policy/shell"
@@ -14,10 +15,14 @@ func (m *commandMatch) writtenOut(u *shell.Unit, e *scope) fault {
 	if u.StdinVaries && (m.literal || m.piped) {
 		return fault{"literal", "the text that it gets as standard input is known only when it runs"}
 	}
+	ended := false
 	for _, w := range u.Argv[1:] {
+		ended = ended || w.Static && w.Text == "--"
 		switch {
 		case w.Static && matchAny(m.noArg, w.Text):
 			return fault{"no_arg", quote(w.Text) + " must not stand there"}
+		case !w.Static && w.MaybeFlag && !ended && m.flags != nil && m.flags.any && !ofOneKind(w) && m.forbiddenFlag(w, u, e):
+			return fault{"no_arg", quote(w.Text) + " may be a flag that must not stand there"}
 		case w.Static, m.literal && (fileName(w, u, e) || substituted(w)), m.piped && fromCommand(w, u):
 		case m.literal:
 			return fault{"literal", quote(w.Text) + " is known only when it runs"}
@@ -26,6 +31,23 @@ func (m *commandMatch) writtenOut(u *shell.Unit, e *scope) fault {
 		}
 	}
 	return fault{}
+}
+
+// forbiddenFlag says whether a word may become a flag that no_arg rules out: of wc * one file may be
+// called --files0-from=.env.
+func (m *commandMatch) forbiddenFlag(w shell.Word, u *shell.Unit, e *scope) bool {
+	text := []token{{kind: anything}}
+	switch {
+	case w.Text != "…":
+		text = wordTokens(w)
+	case !slices.ContainsFunc(e.units, func(p shell.Unit) bool {
+		return p.Start < u.Start && (p.Program == "git" || p.Program == "fd" || p.Program == "fdfind")
+	}):
+		return false // find writes where it began in front of each name
+	}
+	return slices.ContainsFunc(m.noArg, func(g glob) bool {
+		return g.re == nil && strings.HasPrefix(g.src, "-") && e.meets(text, globTokens(g))
+	})
 }
 
 // fileName says whether a word that is not static stands for the names of files that the
