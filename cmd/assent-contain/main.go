@@ -45,7 +45,7 @@ func run(args []string) int {
 		say(contain.Usage)
 		return 0
 	}
-	return refuse("the first word is read; see assent-contain --help")
+	return refuse("the first word has to be read, as in assent-contain read -- git log; see assent-contain --help")
 }
 
 func read(args []string) int {

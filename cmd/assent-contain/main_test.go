@@ -52,7 +52,7 @@ func TestStatus(t *testing.T) {
 		{[]string{"read", "--read", "/dev/tty", "--", "true"}, 125, "assent-contain: /dev/tty"},
 		{[]string{"keep", "0"}, 125, ""},
 		{[]string{}, 125, "assent-contain: nothing to do"},
-		{[]string{"write", "--", "true"}, 125, "assent-contain: the first word is read"},
+		{[]string{"write", "--", "true"}, 125, "assent-contain: the first word has to be read"},
 	} {
 		r := w.run(t, bin, c.args...)
 		if r.status != c.status || !strings.HasPrefix(r.errs, c.errs) || c.errs == "" && r.errs != "" || strings.Count(r.errs, "\n") > 1 || r.out != "" {

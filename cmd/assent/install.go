@@ -404,7 +404,7 @@ func (a *app) agree(ctx context.Context, f installFlags, plan install.Plan) erro
 		return nil
 	}
 	if !a.asks(f) {
-		return usagef("nobody can be asked here, so nothing was changed: --yes writes %s, --print shows it", plan.Path)
+		return usagef("there is no terminal to ask on, so nothing was changed: --yes writes %s, --print shows it", plan.Path)
 	}
 	fmt.Fprintln(a.out)
 	yes, err := a.confirmOr(ctx, "Write this to "+show.Line(plan.Target)+"? (d shows each line)", true, func() { a.showChange(plan) })

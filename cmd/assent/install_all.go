@@ -52,7 +52,7 @@ func (a *app) checkAll(f installFlags, args []string) error {
 	case f.ci:
 		return usagef("--ci is for Claude Code; leave out --all")
 	case !f.yes && !a.asks(f):
-		return usagef("nobody can be asked here, so nothing was changed: --yes is the answer for all agents")
+		return usagef("there is no terminal to ask on, so nothing was changed: --yes is the answer for all agents")
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (a *app) planConf(ctx context.Context, f installFlags, strict bool) (c conf
 		return c, nil
 	}
 	if !a.asks(f) {
-		return c, usagef("nobody can be asked here, so nothing was changed: --yes writes %s, --print shows it", file)
+		return c, usagef("there is no terminal to ask on, so nothing was changed: --yes writes %s, --print shows it", file)
 	}
 	if yes, err := a.confirm(ctx, "Write this to "+file+"?", true); err != nil || !yes {
 		return c, errDeclined

@@ -118,7 +118,7 @@ func (a *app) join(ctx context.Context, f joinFlags, link string) error {
 		return err
 	}
 	if held, err := hookconf.Get(hookconf.Path(dir), "token"); err != nil || held != "" && was.URL == "" {
-		return errors.Join(err, fmt.Errorf("%s holds a token that assent join did not write; take it out first", hookconf.Path(dir)))
+		return errors.Join(err, fmt.Errorf("%s holds a token that assent join did not write; remove it first", hookconf.Path(dir)))
 	}
 	if was.URL != "" && was.URL != broker {
 		return fmt.Errorf("this machine has joined %s; leave that first: assent join --undo", was.URL)
@@ -177,7 +177,7 @@ func (a *app) agreeToJoin(ctx context.Context, f joinFlags, broker string) error
 		return nil
 	}
 	if a.json || !a.interactive() {
-		return usagef("nobody can be asked here, so nothing was changed and the link is good still: --yes joins")
+		return usagef("there is no terminal to ask on, so nothing was changed and the link is still good: --yes joins")
 	}
 	fmt.Fprintf(a.out, "People at %s will see what the agents of this machine ask, and answer it.\n", broker)
 	yes, err := a.confirm(ctx, "Join it?", true)

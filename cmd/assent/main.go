@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/text/show"
 )
 
@@ -79,7 +81,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	if errors.As(err, &e) && e.err == nil {
 		return e.code
 	}
-	fmt.Fprintln(errw, fit(errw, "assent: "+callable(readable(err.Error()))))
+	text := readable(err.Error())
+	if step := nextStep(err); step != "" {
+		text += "; " + step
+	}
+	fmt.Fprintln(errw, fit(errw, "assent: "+callable(text)))
 	if e != nil {
 		return e.code
 	}
@@ -90,6 +96,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 // which name files of strangers, and what a broker says, which may be anybody who has the port of
 // --url. What is visible already stays as it is.
 func readable(text string) string { return show.Readable(text) }
+
+// nextStep is what to do about a credential that the broker refuses, "" for other errors.
+func nextStep(err error) string {
+	var p *api.Problem
+	var handshake *api.HandshakeError
+	if errors.As(err, &p) && p.Status == http.StatusUnauthorized || errors.As(err, &handshake) && handshake.Code == http.StatusUnauthorized {
+		return "make a token on the broker's machine (assent token create --role approve --name NAME), and set ASSENT_TOKEN to it"
+	}
+	return ""
+}
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -123,7 +139,11 @@ hook client always exits with 0.`,
 	root.PersistentFlags().StringVar(&a.caCert, "cacert", "", "certificates to trust for --url instead of the system's")
 	root.Flags().BoolVar(&a.json, "json", false, "print JSON: waiting, sessions, devices, requests")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%w; see %s --help", err, c.CommandPath())
+		hint := "see " + c.CommandPath() + " --help"
+		if strings.HasSuffix(c.Use, "-- COMMAND") {
+			hint = "put the command in quotes, behind --: " + c.CommandPath() + " -- 'git push -f'"
+		}
+		return usagef("%w; %s", err, hint)
 	})
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.locate(c, os.Getenv) }
 	for _, g := range []struct {

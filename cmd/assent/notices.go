@@ -40,7 +40,7 @@ each. A service's answer may repeat parts of its URL, which is a secret.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := notify.ReadNotices(noticesPath(path))
 			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("there is no file of notices: %w", err)
+				return fmt.Errorf("there is no file of notices at %s; docs/notifications.md shows how to write one", noticesPath(path))
 			}
 			if err != nil {
 				return err

@@ -204,7 +204,7 @@ func (p *phoning) agreed(ctx context.Context, question string, def bool) (bool, 
 		return true, nil
 	}
 	if p.json || !p.interactive() {
-		return false, usagef("nobody can be asked here, so nothing was changed: --yes does it")
+		return false, usagef("there is no terminal to ask on, so nothing was changed: --yes does it")
 	}
 	return p.confirm(ctx, question, def)
 }
@@ -268,7 +268,7 @@ func (p *phoning) homeAddress() (netip.Addr, error) {
 			return at, usagef("--address: %w", err)
 		}
 		if !phone.Here(at) {
-			return at, usagef("--address %s is none of this machine's", at)
+			return at, usagef("--address %s is not an address of this machine; ip address lists them", at)
 		}
 		return at.Unmap(), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -51,6 +52,9 @@ func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 	if len(id) == 36 {
 		var r api.Request
 		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
+		if notFound(err) {
+			err = refusedf("no request has the id %s; see: %s pending", show.Line(id), typed())
+		}
 		return &r, err
 	}
 	if numberLike.MatchString(id) {
@@ -70,6 +74,12 @@ func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 		return nil, refusedf("no pending request has the number %s, or an id that begins with it; see: %s pending", show.Line(id), typed())
 	}
 	return c.find(ctx, found)
+}
+
+// notFound reports whether the broker knows no such thing.
+func notFound(err error) bool {
+	var p *api.Problem
+	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
 // shortestHead is from how many digits on a number that nobody has may be the beginning of an id.

@@ -168,7 +168,7 @@ func (a *app) loadedRules(name, root string) (*policy.Set, *ruleFiles, error) {
 	set, problems := f.load(false)
 	if len(problems) > 0 {
 		a.printProblems(a.err, f, problems)
-		return nil, nil, errors.New("the rules have mistakes, which the broker would not load either")
+		return nil, nil, errors.New("the broker does not load rules with mistakes either; fix them first")
 	}
 	return set, f, nil
 }

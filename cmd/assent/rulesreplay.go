@@ -144,7 +144,7 @@ func (a *app) replayRules(name string) func(root string) (replay.Rules, error) {
 		switch {
 		case len(problems) > 0 && root == "":
 			a.printProblems(a.err, f, problems)
-			return replay.Rules{}, errors.New("the rules have mistakes, which the broker would not load either")
+			return replay.Rules{}, errors.New("the broker does not load rules with mistakes either; fix them first")
 		case len(problems) > 0:
 			rules, err := load("")
 			if err != nil {

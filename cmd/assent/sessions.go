@@ -167,7 +167,7 @@ func ago(t time.Time) string { return terminal.Ago(t, time.Now()) }
 // oneSession is the argument of commands about a session.
 func oneSession(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return errors.New("want one SESSION: its id, the beginning or the end of it, or its title; see assent sessions")
+		return errors.New("want one SESSION: its id, the beginning or the end of it, or its title (assent sessions lists them)")
 	}
 	return nil
 }
@@ -226,5 +226,5 @@ func (c *client) session(ctx context.Context, name string, titles bool) (*sessio
 				len(found), show.Line(name), show.Line(found[0].SessionID), show.Line(found[1].SessionID))
 		}
 	}
-	return nil, &exitError{exitRefused, fmt.Errorf("no session is meant by %q; see: assent sessions", show.Line(name))}
+	return nil, &exitError{exitRefused, fmt.Errorf("no session matches %q; see: assent sessions", show.Line(name))}
 }

@@ -46,7 +46,7 @@ token key.`,
 			switch in.Role {
 			case "submit", "host", "view", "approve", "admin":
 			default:
-				return usagef("--role: want submit, host, view, approve or admin")
+				return usagef("--role %q: want submit, host, view, approve or admin", in.Role)
 			}
 			if in.Name == "" {
 				return usagef("--name: say what the token is for")
@@ -161,7 +161,9 @@ submit no more requests.`,
 			if err != nil {
 				return err
 			}
-			if err := b.call(cmd.Context(), "DELETE", "/v1/tokens/"+url.PathEscape(args[0]), nil, nil); err != nil {
+			if err := b.call(cmd.Context(), "DELETE", "/v1/tokens/"+url.PathEscape(args[0]), nil, nil); notFound(err) {
+				return refusedf("no token has the id %s; see: %s token list", show.Line(args[0]), typed())
+			} else if err != nil {
 				return err
 			}
 			fmt.Fprintln(a.out, "Revoked", show.Line(args[0]))

@@ -142,7 +142,7 @@ func (u *up) begin(ctx context.Context) error {
 	}
 	u.noAgent = len(install.Clients(ctx, os.Getenv("PATH"), o.Home)) == 0
 	if !u.noAgent && !u.f.install.keepMode && !u.f.install.yes && !u.interactive() {
-		return usagef("nobody can be asked here, so nothing was changed: --yes writes the hooks, assent install --print shows them")
+		return usagef("there is no terminal to ask on, so nothing was changed: --yes writes the hooks, assent install --print shows them")
 	}
 	return nil
 }

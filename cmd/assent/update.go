@@ -147,7 +147,7 @@ func (a *app) goOn(ctx context.Context, in update.Installation, f updateFlags, d
 	release, err := source.Find(ctx, f.to)
 	switch {
 	case errors.Is(err, update.ErrNoKey):
-		return fmt.Errorf("%w; get it anew, from where it came, or build it from a newer source", err)
+		return fmt.Errorf("%w; install it again from where you got it, or build it from a newer source", err)
 	case err != nil:
 		return fmt.Errorf("find the newest release: %w", err)
 	}

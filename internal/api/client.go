@@ -223,6 +223,9 @@ func (c *Client) unreachable(err error) error {
 		err = ue.Err // without the method and the URL, which stand in the error already
 	}
 	e := &UnreachableError{URL: c.cfg.URL, Err: err, Hint: c.cfg.Hint}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		e.Hint = "something there speaks http and not TLS: is the port right, or should the URL begin with http://?"
+	}
 	var authority x509.UnknownAuthorityError
 	if errors.As(err, &authority) {
 		e.Untrusted, e.Hint = true, c.cfg.UntrustedHint

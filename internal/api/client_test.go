@@ -146,6 +146,17 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// A URL with https for a port that speaks http says so, and not that the broker may be down.
+func TestWrongScheme(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	c := NewClient(ClientConfig{URL: strings.Replace(srv.URL, "http:", "https:", 1), Hint: "start it"})
+	err := c.Call(t.Context(), "GET", "/", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "should the URL begin with http://?") || strings.Contains(err.Error(), "start it") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestUntrusted(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -41,7 +41,7 @@ func NewToken(name string) (Token, error) {
 
 // ParseToken reads a token as it was given out, to the byte.
 func ParseToken(text string) (Token, error) {
-	malformed := errors.New("this is no token of a relay: want assent_relay_NAME_…, as assent relay token NAME prints it")
+	malformed := errors.New("this is not a token of a relay: want assent_relay_NAME_…, as assent relay token NAME prints it")
 	rest, ok := strings.CutPrefix(text, tokenPrefix)
 	if !ok || len(text) > MaxToken {
 		return Token{}, malformed

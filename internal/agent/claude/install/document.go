@@ -45,7 +45,7 @@ func parseFor(agent, path string, b []byte) (*document, error) {
 	}
 	tree, err := hujson.Parse(d.text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no valid JSON: %s; fix it first, %s ignores the whole file as it is",
+		return nil, fmt.Errorf("%s is not valid JSON: %s; fix it first, %s ignores the whole file as it is",
 			path, short(strings.TrimPrefix(err.Error(), "hujson: ")), agent)
 	}
 	if _, ok := tree.Value.(*hujson.Object); !ok {
@@ -129,7 +129,7 @@ func (d *document) bytes() []byte {
 // reads otherwise than a person would. f is nil for Claude Code.
 func (d *document) strict(f *Format) error {
 	if f != nil && d.bom && !f.BOM {
-		return fmt.Errorf("%s begins with a byte order mark, for which %s ignores the whole file; take it out first", d.path, d.agent)
+		return fmt.Errorf("%s begins with a byte order mark, for which %s ignores the whole file; remove it first", d.path, d.agent)
 	}
 	// Standardize puts spaces in the place of what is not JSON.
 	plain, err := hujson.Standardize(slices.Clone(d.text))
@@ -145,7 +145,7 @@ func (d *document) strict(f *Format) error {
 			at += end - 1
 			continue
 		}
-		return d.fault(at, "%s, for which %s ignores the whole file; take it out first", what, d.agent)
+		return d.fault(at, "%s, for which %s ignores the whole file; remove it first", what, d.agent)
 	}
 	root := d.root()
 	if err := d.unique(root, "at the top"); err != nil {

@@ -18,12 +18,12 @@ func TestRefusedSettings(t *testing.T) {
 		"a block comment":          {"{\"a\": /* x */ 1}", "line 1, column 7: a comment"},
 		"a comment at the end":     {"{\"a\": 1}\n// bye\n", "line 2, column 1: a comment"},
 		"a trailing comma":         {"{\n\"a\": [1,\n2,]}", "line 3, column 2: a comma"},
-		"an open bracket":          {"{\n  \"a\": {", "is no valid JSON: line 2, column"},
+		"an open bracket":          {"{\n  \"a\": {", "is not valid JSON: line 2, column"},
 		"a missing comma":          {"{\"a\":1\n \"b\":2}", "line 2, column 2"},
-		"words":                    {"theme = dark", "is no valid JSON: line 1, column 1"},
-		"two documents":            {"{}{}", "is no valid JSON"},
-		"UTF-16":                   {"\xff\xfe{\x00}\x00", "is no valid JSON"},
-		"a NUL":                    {"{\"a\": 1}\x00", "is no valid JSON"},
+		"words":                    {"theme = dark", "is not valid JSON: line 1, column 1"},
+		"two documents":            {"{}{}", "is not valid JSON"},
+		"UTF-16":                   {"\xff\xfe{\x00}\x00", "is not valid JSON"},
+		"a NUL":                    {"{\"a\": 1}\x00", "is not valid JSON"},
 		"a list":                   {"[]", "holds no JSON object"},
 		"a word":                   {"null", "holds no JSON object"},
 		"hooks as a list":          {`{"hooks": []}`, "line 1, column 11: hooks must be an object"},
@@ -43,7 +43,7 @@ func TestRefusedSettings(t *testing.T) {
 		"ask twice":                {`{"permissions": {"ask": [], "ask": []}}`, `"ask" stands twice in permissions`},
 		"10 MiB":                   {`{"a": "` + strings.Repeat("x", 10<<20) + `"}`, "has 10 MiB"},
 		"nested behind a comment":  {"// \"\n/* \" */" + strings.Repeat("[", 1<<20), "nested more than 1000 deep"},
-		"a huge word":              {`{"a": ` + strings.Repeat("x", 1<<20), "is no valid JSON: line 1, column 7"},
+		"a huge word":              {`{"a": ` + strings.Repeat("x", 1<<20), "is not valid JSON: line 1, column 7"},
 		"nested without end":       {strings.Repeat(`{"a":[`, 100000), "nested more than 1000 deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestUninstallKeepsComments(t *testing.T) {
 		}
 	}
 	o := home(t, []byte(`{"hooks":`))
-	refused(t, Uninstall, o, "is no valid JSON")
+	refused(t, Uninstall, o, "is not valid JSON")
 }
 
 // loose leaves out white space, in which the cases above need not be exact.
