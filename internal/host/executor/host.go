@@ -276,6 +276,44 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 	return busy
 }
 
+// meanwhile does what may take minutes, as git does where an agent makes it wait, and gives up the lock for that. What
+// others of the sessions do is followed meanwhile, and they can be cancelled; nothing is started or made.
+func (h *Host) meanwhile(ctx context.Context, session string, do func()) {
+	done := make(chan struct{})
+	h.beside.Go(func() {
+		defer close(done)
+		do()
+	})
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for over := false; !over; {
+		h.unlocked(func() {
+			select {
+			case <-done:
+				over = true
+			case <-tick.C:
+			}
+		})
+		if over {
+			return
+		}
+		for id, s := range h.sessions {
+			if id == session {
+				continue
+			}
+			s.poll(time.Now())
+			if s.broken == nil {
+				s.advanceWordless(time.Now())
+			}
+		}
+		for _, o := range slices.Clone(h.offers) {
+			if o.Kind == hook.MessageCancel && o.Session != session {
+				h.consider(ctx, o)
+			}
+		}
+	}
+}
+
 // Offer hands over a message that is sent, and was verified. What becomes of it is in the Outbox.
 func (h *Host) Offer(o Order) {
 	h.mu.Lock()
