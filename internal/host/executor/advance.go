@@ -13,17 +13,7 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 	if s.broken != nil {
 		return
 	}
-	for _, c := range s.messages {
-		switch {
-		case c.Kind == hook.MessageHandover && (c.state == confirmed || c.state == started):
-			s.handOver(now, c)
-		case c.Kind != hook.MessageCancel:
-		case c.state == confirmed:
-			s.cancel(now, c)
-		case c.state == started && s.outstanding() == nil:
-			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted})
-		}
-	}
+	s.advanceWordless(now)
 	m := s.outstanding()
 	if m == nil || m.state != confirmed {
 		return
@@ -66,6 +56,21 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		return
 	}
 	s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
+}
+
+// advanceWordless does what is next for handovers and cancels, for which nothing has to be started.
+func (s *session) advanceWordless(now time.Time) {
+	for _, c := range s.messages {
+		switch {
+		case c.Kind == hook.MessageHandover && (c.state == confirmed || c.state == started):
+			s.handOver(now, c)
+		case c.Kind != hook.MessageCancel:
+		case c.state == confirmed:
+			s.cancel(now, c)
+		case c.state == started && s.outstanding() == nil:
+			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted})
+		}
+	}
 }
 
 // cancel ends the turn that runs: at first with a word to the agent, then by its process, then by all

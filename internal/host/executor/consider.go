@@ -238,13 +238,15 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	if n := free(h.cfg.Dir); n >= 0 && n < minFree {
 		return agent, 0, "the disk of " + h.cfg.Dir + " is full"
 	}
-	h.mu.Unlock()
-	findings, scopes := h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
+	var findings []optin.Finding
+	var scopes string
 	var err error
-	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
-		err = h.tree(ctx, agent.Project, s.meta.Worktree)
-	}
-	h.mu.Lock()
+	h.meanwhile(ctx, o.Session, func() {
+		findings, scopes = h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
+		if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
+			err = h.tree(ctx, agent.Project, s.meta.Worktree)
+		}
+	})
 	h.scopes = scopes
 	if why := refused(findings); why != "" {
 		return agent, 0, why

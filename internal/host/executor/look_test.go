@@ -3,11 +3,13 @@ package executor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"assent/internal/agent/claude/streamjson"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/optin"
 )
@@ -114,5 +116,46 @@ func TestTheNextHostLooksAtTheStart(t *testing.T) {
 		if s.attach(time.Now()); s.runs != begun {
 			t.Errorf("%s: it runs: %t, %s", what, s.runs, s.find(one).why)
 		}
+	}
+}
+
+// However long the look at one project takes, which an agent can have it take, another session can be cancelled meanwhile.
+func TestALongLookDelaysNoCancel(t *testing.T) {
+	s := working(t, "")
+	h := s.h
+	cancel := Order{ID: "33333333-3333-4333-8333-333333333333", Session: two, Agent: "coder", Kind: hook.MessageCancel, By: "key", ExpiresAt: time.Now().Add(time.Hour)}
+	h.cfg.File = func() (optin.File, error) {
+		return optin.File{Accept: []string{"key"}, Agents: []optin.Agent{{Name: "coder", Sessions: 2, BudgetUSD: 5, Timeout: time.Hour}}}, nil
+	}
+	changed := make(chan struct{}, 1)
+	h.cfg.Changed = func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	h.cfg.Look = func(context.Context, optin.Agent) []optin.Finding {
+		h.Offer(cancel)
+		for enough := time.After(time.Minute); ; {
+			select {
+			case <-changed:
+			case <-enough:
+				return []optin.Finding{{Refused: true, Detail: "nothing happened"}}
+			}
+			taken := frameID(cancel.ID, "taken")
+			if slices.ContainsFunc(h.Outbox(), func(f api.HostFrame) bool { return f.ID == taken }) {
+				h.Acked(taken, true)
+			}
+			h.mu.Lock()
+			begun := s.find(one).cancels > 0
+			h.mu.Unlock()
+			if begun {
+				return []optin.Finding{{Refused: true, Detail: "it was cancelled first"}}
+			}
+		}
+	}
+	_, _, why := h.startable(t.Context(), nil, Order{ID: two, Agent: "coder", Session: one, Kind: hook.MessagePrompt, Prompt: "x", By: "key", ExpiresAt: time.Now().Add(time.Minute)})
+	if !strings.Contains(why, "cancelled first") || s.find(one).cancels != 1 {
+		t.Errorf("%q, cancelled %d times", why, s.find(one).cancels)
 	}
 }

@@ -137,6 +137,11 @@ func TestTreeRunsNothing(t *testing.T) {
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("what the repository's configuration says ran")
 	}
+	// However much stands there, the host holds little of it.
+	put(filepath.Join(".git", "config"), "[filter \"x\"]\n\tsmudge = "+strings.Repeat("x", 2*maxSaid)+"\n")
+	if _, err := h.filters(t.Context(), project); err == nil || !strings.Contains(err.Error(), "printed more than") {
+		t.Errorf("a configuration without end: %.300v", err)
+	}
 	for value, want := range map[string]bool{"git-lfs smudge -- %f": true, "git-lfs filter-process": true, "git-lfs smudge -- %f; touch x": false, "": false} {
 		if lfs(value) != want {
 			t.Errorf("%q: %t", value, !want)

@@ -21,9 +21,10 @@ import (
 
 // Bounds of what a project brings along.
 const (
-	maxBroughtFiles = 1000
-	maxBroughtBytes = 8 << 20
-	maxOthers       = 300 // bytes of the names of settings that are shown
+	maxBroughtFiles   = 1000
+	maxBroughtEntries = 5000 // files and directories, those with nothing in them too
+	maxBroughtBytes   = 8 << 20
+	maxOthers         = 300 // bytes of the names of settings that are shown
 )
 
 // Brought is what a checkout has for Claude Code, and so for whoever starts it there: settings with hooks
@@ -125,20 +126,39 @@ func Bring(project, home string) (Brought, error) {
 		}
 		return nil
 	}
-	tree := func(dir string) error {
-		return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	seen := 0
+	var below func(top, dir string) error
+	below = func(top, dir string) error {
+		entries, err := list(dir, maxBroughtEntries-seen)
+		if err != nil {
+			return err
+		}
+		seen += len(entries)
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
 			switch {
-			case errors.Is(err, fs.ErrNotExist) && path == dir:
-				return nil
-			case err != nil:
-				return err
-			case path == filepath.Join(dir, worktrees) && d.IsDir():
-				return fs.SkipDir
-			case d.IsDir():
-				return nil
+			case path == filepath.Join(top, worktrees) && e.IsDir():
+			case e.IsDir():
+				err = below(top, path)
+			default:
+				err = add(path)
 			}
-			return add(path)
-		})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	tree := func(dir string) error {
+		switch fi, err := os.Lstat(dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !fi.IsDir():
+			return add(dir)
+		}
+		return below(dir, dir)
 	}
 	dir := filepath.Join(project, broughtDir)
 	if err := tree(dir); err != nil {
@@ -179,6 +199,24 @@ func Bring(project, home string) (Brought, error) {
 		}
 	}
 	return b, nil
+}
+
+// list is what stands in a directory, in the order of the names; more than most is an error, and not read.
+func list(dir string, most int) ([]fs.DirEntry, error) {
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	all, err := d.ReadDir(most + 1)
+	switch {
+	case len(all) > most:
+		return nil, fmt.Errorf("%s holds more than is looked at, %d files and directories", dir, maxBroughtEntries)
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return all, nil
 }
 
 var errTooLarge = errors.New("the file is larger than is read")

@@ -1,6 +1,7 @@
 package optin
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -260,5 +261,19 @@ func TestBringIsBounded(t *testing.T) {
 	}
 	if _, err := Bring(a.Project, s.Home); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Directories with nothing in them are looked at within bounds, too: an agent can make as many as it likes, and the host looks at
+// them with the lock that a stop needs.
+func TestEmptyDirectoriesAreBounded(t *testing.T) {
+	project := t.TempDir()
+	for i := range maxBroughtEntries + 1 {
+		if err := os.MkdirAll(filepath.Join(project, ".claude", "skills", fmt.Sprint(i%100), fmt.Sprint(i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Bring(project, t.TempDir()); err == nil || !strings.Contains(err.Error(), "more than is looked at") {
+		t.Error(err)
 	}
 }
