@@ -100,6 +100,24 @@ func (m *mcpMatch) names(n [2]string) bool {
 	return matchAny(m.server, n[0]) && (m.tool == nil || matchAny(m.tool, n[1]))
 }
 
+// namesInAnyCase is names for a rule that denies or asks where a server may take Delete for delete.
+func (m *mcpMatch) namesInAnyCase(n [2]string) bool {
+	return inAnyCase(m.server, n[0]) && (m.tool == nil || inAnyCase(m.tool, n[1]))
+}
+
+func inAnyCase(gs []glob, s string) bool {
+	return slices.ContainsFunc(gs, func(g glob) bool {
+		switch {
+		case g.re != nil || g.is != nil:
+			return g.match(s)
+		case g.exact:
+			return strings.EqualFold(g.src, s)
+		}
+		folded := textGlob(strings.ToLower(g.src))
+		return folded.match(strings.ToLower(s))
+	})
+}
+
 func (m *mcpMatch) allows(e *scope) bool {
 	ways := mcpNames(e.call.Tool)
 	for _, n := range ways {

@@ -339,11 +339,17 @@ func (s *Set) toolGuards(e *scope, o *outcome) {
 			if m.server != nil {
 				found = found.or(e.aboutServer(m.server))
 			}
+			if found == no && strings.HasPrefix(e.call.Tool, "mcp__") && inAnyCase(m.tools, e.call.Tool) {
+				found = inputGuarded(m.agents, e).and(perhaps)
+			}
 		case m.mcp != nil:
 			if found = no; slices.ContainsFunc(mcpNames(e.call.Tool), m.mcp.names) {
 				found = inputGuarded(m.mcp.input, e)
 			} else if m.mcp.tool == nil && m.mcp.input == nil {
 				found = e.aboutServer(m.mcp.server)
+			}
+			if found == no && slices.ContainsFunc(mcpNames(e.call.Tool), m.mcp.namesInAnyCase) {
+				found = inputGuarded(m.mcp.input, e).and(perhaps)
 			}
 		}
 		s.noteGuard(r, found, e, o)
