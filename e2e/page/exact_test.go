@@ -26,6 +26,8 @@ func TestCardShowsNoTwoTextsAlike(t *testing.T) {
 		{"x", "x ", "x  ", " x", "  x"},
 		{"\u05d0\u05d1 1 2", "\u05d0\u05d1 2 1", "1 2 \u05d0\u05d1"},
 		{"caf\u00e9", "cafe\u0301"},
+		{"gr\u00f6\u00dfe=1", "gr\u00f6\u00dfe= 1"},
+		{"\u05d0\u05d1\u05d2", "\u05d0 \u05d1\u05d2"},
 		{"\U0001f468\u200d\U0001f469", "\U0001f468\U0001f469"},
 		{"\u6f22\u5b57", "\u6f22 \u5b57"},
 		{"a\tb", "a b", "a    b"},
@@ -180,4 +182,40 @@ func TestCardOfHostileFields(t *testing.T) {
 		}
 	}
 	b.Quiet()
+}
+
+// TestPageBreaksNoWord: words of any script stand on one line where they fit, in a command and in the agent's
+// words, at every place of the line.
+func TestPageBreaksNoWord(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	var all []string
+	for _, word := range []string{"\u00dcbergr\u00f6\u00dfentr\u00e4ger", "d\u00e9velopp\u00e9e,", "\u0440\u0430\u0437\u0440\u0430\u0431\u043e\u0442\u043a\u0438", "\u0627\u0644\u0639\u0631\u0628\u064a\u0629", "\u05d4\u05d2\u05d3\u05e8\u05d5\u05ea"} {
+		for n := range 12 {
+			all = append(all, strings.Repeat("x", n+1), word, word)
+		}
+	}
+	text := strings.Join(all, " ")
+	h := d.Hook(permission("Bash", map[string]any{"command": "echo " + text, "description": text}, nil))
+	b.See(rig.Open, all[1])
+	const broken = `[..."shell agent-words".split(" ")].flatMap(part => [...document.querySelectorAll("[data-ui=card] [data-ui=" + part + "]")]).flatMap(part => {
+		const walk = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), out = [];
+		for (let n; (n = walk.nextNode());) for (const m of n.data.matchAll(/\S+/g)) {
+			const r = document.createRange();
+			r.setStart(n, m.index);
+			r.setEnd(n, m.index + m[0].length);
+			if (new Set([...r.getClientRects()].map(box => Math.round(box.bottom))).size > 1) out.push(part.dataset.ui + " " + m[0]);
+		}
+		return out;
+	})`
+	if wrong := rig.Value(b, chromedp.Evaluate[[]string](broken)); len(wrong) > 0 {
+		t.Errorf("broken: %q", wrong)
+	}
+	if words := rig.Value(b, chromedp.Evaluate[int](`document.querySelector("[data-ui=card] [data-ui=shell]").innerText.split(/\s+/).length`)); words < len(all) {
+		t.Errorf("%d words, want %d", words, len(all))
+	}
+	b.Tap(rig.Open + " [data-action=deny]")
+	h.Wait()
 }

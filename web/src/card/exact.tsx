@@ -21,8 +21,10 @@ const longGap = / {24,}| +$|\t/g;
 const run = /\t| +|[^ \t]+/g;
 const manySpaces = 24;
 const longWord = 24; // characters; a longer one may break anywhere, where the line is full
-const unbreakable = /^[\w.]+$/; // what no browser breaks by itself
-const narrow = /^[ -~⟦⟧]*$/; // of what length and width are the same
+// What no browser breaks by itself. Letters that run from right to left stand in no box of their own:
+// boxes are put in the order of text that runs from left to right.
+const unbreakable = /^[\w.\u0590-\u08ff]+$/;
+const rightToLeft = /[\u0590-\u08ff]/;
 export const mostRows = 3000; // of one text; each is an element
 /** Longer texts are broken wherever a line is full, which takes no element for each word. */
 export const mostWords = 20_000; // characters
@@ -86,7 +88,7 @@ export function lineOf(line: string, marks: readonly Mark[] = [], first = 0, pla
       else if (text.length > 1 && start > 0) show((from, to) => <span class="spaces" data-mark="spaces">{line.slice(from, to)}</span>);
     } else if (!plainly && !unbreakable.test(text)) {
       put(start);
-      const long = text.length > longWord || !narrow.test(text);
+      const long = text.length > longWord || rightToLeft.test(text);
       out.push(<span class={long ? "long-word" : "word-whole"}>{marked(pieces, start, end, (from, to) => line.slice(from, to))}</span>);
       at = end;
     }
