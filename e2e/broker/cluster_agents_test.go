@@ -201,7 +201,7 @@ func TestAnyBrokersHostIsToldOf(t *testing.T) {
 		t.Errorf("%d events were told twice", again)
 	}
 	mu.Unlock()
-	first.Kill() // perhaps before it wrote that the last one arrived: that is told again, under the same id
+	first.Kill()                              // perhaps before it wrote that the last one arrived: that is told again, under the same id
 	say("s1", api.AgentFailed, "INTERRUPTED") // nobody has the lease now
 	wantTold("turn.blocked budget", "turn.blocked time", "turn.failed", "turn.failed")
 }
