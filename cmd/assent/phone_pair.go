@@ -210,7 +210,7 @@ func (p *phoning) sample(ctx context.Context, d api.Device) error {
 	}
 	cfg.Timeout = sampleTime
 	var began time.Time
-	id, answer, err := raiseSample("bash", cfg, func(id string) {
+	id, answer, err := raiseSample(ctx, "bash", cfg, func(ctx context.Context, id string) {
 		began = time.Now()
 		number := ""
 		if r := p.sampleRequest(ctx, id); r != nil && r.Number > 0 {

@@ -50,12 +50,11 @@ func start(s string, n int) string {
 // find returns the request with this number or id, or the pending one whose id begins with it.
 func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 	if len(id) == 36 {
-		var r api.Request
-		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
+		r, err := c.request(ctx, id)
 		if notFound(err) {
 			err = refusedf("no request has the id %s; see: %s pending", show.Line(id), typed())
 		}
-		return &r, err
+		return r, err
 	}
 	if numberLike.MatchString(id) {
 		found, err := c.byNumber(ctx, id)
@@ -74,6 +73,13 @@ func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 		return nil, refusedf("no pending request has the number %s, or an id that begins with it; see: %s pending", show.Line(id), typed())
 	}
 	return c.find(ctx, found)
+}
+
+// request is the request with this whole id; an error of the broker is an *api.Problem.
+func (c *client) request(ctx context.Context, id string) (*api.Request, error) {
+	var r api.Request
+	err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
+	return &r, err
 }
 
 // notFound reports whether the broker knows no such thing.

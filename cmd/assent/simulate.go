@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -100,7 +98,7 @@ func (a *app) simulated(ctx context.Context, socket string) (hookclient.Config, 
 }
 
 func (a *app) simulate(ctx context.Context, kind string, cfg hookclient.Config) error {
-	id, b, err := raiseSample(kind, cfg, func(id string) { a.announceSample(ctx, kind, id) })
+	id, b, err := raiseSample(ctx, kind, cfg, func(ctx context.Context, id string) { a.announceSample(ctx, kind, id) })
 	if err != nil {
 		return err
 	}
@@ -121,8 +119,9 @@ func (a *app) simulate(ctx context.Context, kind string, cfg hookclient.Config) 
 }
 
 // raiseSample puts a sample request, waits, and returns its id and what the agent would have been told,
-// which is empty where nobody answered. announce is called, beside the wait, once the broker is asked.
-func raiseSample(kind string, cfg hookclient.Config, announce func(id string)) (id string, answered []byte, err error) {
+// which is empty where nobody answered. announce is called, beside the wait, once the broker is asked; its ctx ends
+// a little after the wait.
+func raiseSample(ctx context.Context, kind string, cfg hookclient.Config, announce func(ctx context.Context, id string)) (id string, answered []byte, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", nil, fmt.Errorf("the directory we are in: %w", err)
@@ -145,16 +144,20 @@ func raiseSample(kind string, cfg hookclient.Config, announce func(id string)) (
 	defer answer.Close()
 	asked := cfg
 	announced := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	asked.Asking = func(given string) {
 		id = given
 		go func() {
 			defer close(announced)
-			announce(given)
+			announce(ctx, given)
 		}()
 	}
 	hookclient.Run(asked, in, answer)
 	if id != "" {
+		late := time.AfterFunc(2*time.Second, cancel)
 		<-announced
+		late.Stop()
 	}
 	if err := sampleOver(cfg, event); err != nil {
 		return id, nil, err
@@ -193,16 +196,15 @@ func (a *app) sampleRequest(ctx context.Context, id string) *api.Request {
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
-		r, err := b.find(ctx, id)
-		var p *api.Problem
-		if err == nil || !errors.As(err, &p) || p.Status != http.StatusNotFound {
-			if err != nil {
-				return nil
-			}
+		r, err := b.request(ctx, id)
+		switch {
+		case err == nil:
 			return r
+		case !notFound(err):
+			return nil
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
