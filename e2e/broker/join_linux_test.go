@@ -159,7 +159,7 @@ func TestJoinAcrossMachines(t *testing.T) {
 		return append([]string{"join", link, "--claude-version", "2.1.329"}, more...)
 	}
 	server.refuses("not trusted", join(link, "--yes")...)
-	server.refuses("the link is good still", join(link, "--cacert", ca)...)
+	server.refuses("the link is still good", join(link, "--cacert", ca)...)
 	server.refuses("want https", join(strings.Replace(link, "https:", "http:", 1), "--yes")...)
 	server.refuses("pairs a browser", join(strings.Replace(link, "#join=", "#pair=", 1), "--yes")...)
 	server.refuses("put it in quotes", join(url, "--yes")...)
