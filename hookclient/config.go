@@ -2,6 +2,7 @@ package hookclient
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path"
 	"strconv"
@@ -355,12 +356,15 @@ func readConf(name string, owner *uint32) ([]byte, error) {
 	if owner != nil && (!alone(fi, *owner) || !dirAlone(path.Dir(name), *owner)) {
 		return nil, errors.New("others than the administrator can write it, or its directory")
 	}
-	b := make([]byte, fi.Size())
-	for n := 0; n < len(b); {
-		k, err := f.Read(b[n:])
-		if n += k; err != nil {
-			return b[:n], nil
-		}
+	return readAsLong(f, fi.Size())
+}
+
+// readAsLong reads a file of a size. One that cannot be read to its end, or is shorter by now, is none: the lines that are missing may
+// be those that require something.
+func readAsLong(f io.Reader, size int64) ([]byte, error) {
+	b := make([]byte, size)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return nil, errors.New("cannot be read to its end")
 	}
 	return b, nil
 }

@@ -54,19 +54,20 @@ func newTargets(cfg *Config) ([]target, error) {
 		connect = otherRetry
 	}
 	for _, u := range urls {
-		t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, version: cfg.Version, remote: true, dial: u.DialPlain}
+		dial := u.DialPlain
 		if cfg.Dial != nil {
-			t.dial = func(ctx context.Context) (net.Conn, error) {
-				ctx, cancel := context.WithTimeout(ctx, connect)
-				defer cancel()
-				return cfg.Dial(ctx, u)
-			}
+			dial = func(ctx context.Context) (net.Conn, error) { return cfg.Dial(ctx, u) }
 		} else if u.TLS && cfg.Socket == "" {
 			return nil, errNeedTLS
 		} else if u.TLS { // the socket is asked all the same
-			t.dial = func(context.Context) (net.Conn, error) { return nil, errNeedTLS }
+			dial = func(context.Context) (net.Conn, error) { return nil, errNeedTLS }
 		}
-		targets = append(targets, t)
+		targets = append(targets, target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, version: cfg.Version, remote: true,
+			dial: func(ctx context.Context) (net.Conn, error) {
+				ctx, cancel := context.WithTimeout(ctx, connect)
+				defer cancel()
+				return dial(ctx)
+			}})
 	}
 	return targets, nil
 }
@@ -183,10 +184,10 @@ func (u URL) String() string {
 	return "http://" + u.Host + u.Path
 }
 
-// DialPlain connects to a loopback address, which succeeds or fails at once. It goes around
-// net.Dialer and so around the resolver, which nobody should ask where localhost is and which
+// DialPlain connects to a loopback address, until ctx is done: that succeeds or fails at once, but for a listener that is
+// stopped or hangs, whose queue is full. It goes around the resolver, which nobody should ask where localhost is and which
 // would be a sixth of the program.
-func (u URL) DialPlain(context.Context) (net.Conn, error) {
+func (u URL) DialPlain(ctx context.Context) (net.Conn, error) {
 	_, port, _ := net.SplitHostPort(u.Addr)
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
@@ -196,13 +197,14 @@ func (u URL) DialPlain(context.Context) (net.Conn, error) {
 	if strings.EqualFold(u.Name, "localhost") {
 		names = []string{"127.0.0.1", "::1"}
 	}
+	var dialer net.Dialer
 	var first error
 	for _, name := range names {
 		a, err := netip.ParseAddr(name)
 		if err != nil {
 			return nil, err
 		}
-		conn, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(netip.AddrPortFrom(a, uint16(n))))
+		conn, err := dialer.DialTCP(ctx, "tcp", netip.AddrPort{}, netip.AddrPortFrom(a, uint16(n)))
 		if err == nil {
 			return conn, nil
 		}
