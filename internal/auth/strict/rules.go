@@ -56,10 +56,10 @@ func byRules(asked Asked, p *hook.Payload, a *signed.Answer, r *Rules, now time.
 	if newest := r.newest(key); at.Before(newest) {
 		return "a rule allowed it, but of rules that were signed " + show.Line(a.Rules.SignedAt) + ", and newer ones of that key were here: " + newest.Format(time.RFC3339)
 	}
+	r.remember(key, at) // also where they do not allow this: older ones that did are over
 	if err := r.evaluate(asked, p, a.RulesText, now); err != nil {
 		return "a rule allowed it, but " + err.Error()
 	}
-	r.remember(key, at)
 	return ""
 }
 
@@ -69,13 +69,16 @@ func (r *Rules) counts(text string, s *hook.RulesSignature, now time.Time) (time
 		return time.Time{}, errors.New("nobody signed the rules")
 	}
 	thumbprint := signed.Thumbprint(s.PublicKey)
-	var key *RulesKey
-	for i := range r.Keys {
-		if r.Keys[i].Thumbprint == thumbprint {
-			key = &r.Keys[i]
+	var since time.Time
+	trusted := false
+	for _, k := range r.Keys { // of two lines about one key the stricter holds, wherever it stands
+		if k.Thumbprint == thumbprint {
+			if trusted = true; k.Since.After(since) {
+				since = k.Since
+			}
 		}
 	}
-	if key == nil {
+	if !trusted {
 		return time.Time{}, fmt.Errorf("the key that signed the rules is not trusted for that: device:%s", thumbprint)
 	}
 	if err := signed.RulesFit(text, s); err != nil {
@@ -85,7 +88,7 @@ func (r *Rules) counts(text string, s *hook.RulesSignature, now time.Time) (time
 	switch {
 	case err != nil:
 		return at, err
-	case at.Before(key.Since):
+	case at.Before(since):
 		return at, fmt.Errorf("the rules were signed %s, before hook.conf lets them count", show.Line(s.SignedAt))
 	case at.After(now.Add(Skew)):
 		return at, fmt.Errorf("the rules were signed in the future, or a clock is wrong: %s", show.Line(s.SignedAt))

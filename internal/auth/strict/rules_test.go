@@ -173,6 +173,36 @@ func TestRulesSeen(t *testing.T) {
 	}
 }
 
+// TestRulesTakenBack: once rules were here that do not allow it any more, older ones of that key that did are over.
+func TestRulesTakenBack(t *testing.T) {
+	k, thumb := newKey(t)
+	r := Rules{Keys: []RulesKey{{Thumbprint: thumb}}, Home: "/home/nobody", Seen: filepath.Join(t.TempDir(), "seen")}
+	raw := asks(t, "make x")
+	says := func(text string, ago time.Duration) string {
+		t.Helper()
+		_, why := Print(asked(raw), encode(t, ruleAnswer(text, signRules(t, k, text, now.Add(-ago), time.Time{}))), Trust{Rules: r}, now)
+		return why
+	}
+	if why := says("version: 1\nask: ['Bash(make *)']\n", time.Hour); !strings.Contains(why, "do not allow it") {
+		t.Errorf("the newer ones: %q", why)
+	}
+	if why := says(rulesText, 2*time.Hour); !strings.Contains(why, "newer ones of that key were here") {
+		t.Errorf("the older ones: %q", why)
+	}
+}
+
+// TestRulesKeyTwice: of two lines about one key the stricter holds, whichever comes first.
+func TestRulesKeyTwice(t *testing.T) {
+	k, thumb := newKey(t)
+	strict, open := RulesKey{Thumbprint: thumb, Since: now.Add(-time.Hour)}, RulesKey{Thumbprint: thumb}
+	body := encode(t, ruleAnswer(rulesText, signRules(t, k, rulesText, now.Add(-2*time.Hour), time.Time{})))
+	for _, keys := range [][]RulesKey{{strict, open}, {open, strict}} {
+		if out, why := Print(asked(asks(t, "make x")), body, Trust{Rules: Rules{Keys: keys, Home: "/home/nobody"}}, now); out != nil || !strings.Contains(why, "before hook.conf") {
+			t.Errorf("%v: %s, %q", keys, out, why)
+		}
+	}
+}
+
 // FuzzRules: whatever a broker sends with the rules that were signed, only what those allow is printed.
 func FuzzRules(f *testing.F) {
 	k, thumb := newKey(f)
