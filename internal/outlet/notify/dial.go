@@ -91,6 +91,10 @@ func onlyPublic(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
+// internet is all of IPv6 that IANA gives out. Elsewhere are the networks of translators, and of overlays that made up
+// their addresses, such as 200::/7.
+var internet = netip.MustParsePrefix("2000::/3")
+
 // special are the networks that are unicast and still not of the public Internet, or that lead to
 // IPv4 addresses of any kind.
 var special = []netip.Prefix{
@@ -103,15 +107,10 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("198.51.100.0/24"),
 	netip.MustParsePrefix("203.0.113.0/24"),
 	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("100::/64"),
 	netip.MustParsePrefix("2001::/23"), // Teredo among them
 	netip.MustParsePrefix("2001:db8::/32"),
 	netip.MustParsePrefix("2002::/16"), // 6to4
 	netip.MustParsePrefix("3fff::/20"),
-	netip.MustParsePrefix("5f00::/16"),
-	netip.MustParsePrefix("fec0::/10"),
 }
 
 // nat64 is the network in which NAT64 puts IPv4 addresses, in the last four bytes.
@@ -124,7 +123,7 @@ func public(a netip.Addr) bool {
 		b := a.As16()
 		return public(netip.AddrFrom4([4]byte(b[12:])))
 	}
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.Is6() && !internet.Contains(a) {
 		return false
 	}
 	for _, p := range special {

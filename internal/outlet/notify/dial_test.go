@@ -17,6 +17,7 @@ func TestPublic(t *testing.T) {
 		"169.254.169.254": false, "100.100.100.200": false, "224.0.0.1": false, "255.255.255.255": false, "240.0.0.1": false, "198.18.0.1": false,
 		"::": false, "::1": false, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::127.0.0.1": false, "64:ff9b::127.0.0.1": false,
 		"64:ff9b::a00:1": false, "fe80::1": false, "fe80::1%eth0": false, "fd00::1": false, "ff02::1": false, "2002:7f00:1::": false, "2001::1": false, "fec0::1": false,
+		"::ffff:0:127.0.0.1": false, "64:ff9b:1::a00:1": false, "200::1": false, "300:1::1": false, "400::1": false, "100::1": false, "5f00::1": false,
 	} {
 		if got := public(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v", text, got)
