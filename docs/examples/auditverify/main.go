@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 	"regexp"
 	"strconv"
@@ -118,6 +119,8 @@ func verify(export io.Reader, pub, keptText string) string {
 		text, more, _ := strings.Cut(rest, "\n\n")
 		sigs, _, _ := strings.Cut(more+"\n", "\n")
 		c := open(text + "\n\n" + sigs + "\n")
+		k, twice := kept[c.size]
+		must(!twice || k.origin == c.origin && bytes.Equal(k.root, c.root), "two kept checkpoints of %d leaves are of different records", c.size)
 		kept[c.size], largest, rest = c, max(largest, c.size), strings.TrimLeft(strings.TrimPrefix(more, sigs), "\n")
 	}
 
@@ -128,6 +131,10 @@ func verify(export io.Reader, pub, keptText string) string {
 	var edge [][]byte
 	size, next := 0, 0             // leaves, and the next entry of the record; 0 where that is not known
 	missing := map[int]time.Time{} // entries
+	compare := func() {
+		k, ok := kept[size]
+		must(!ok || k.origin == head.Origin && bytes.Equal(k.root, root(edge)), "leaf %d: not the record of the kept checkpoint", size)
+	}
 	for lines := 0; ; lines++ {
 		text, err := in.ReadBytes('\n')
 		must(err == nil, "line %d: the end is missing", lines+1)
@@ -137,6 +144,15 @@ func verify(export io.Reader, pub, keptText string) string {
 		case "export":
 			must(l.Version == 1, "version %d", l.Version)
 			head, size, edge = l, l.Size, l.Edge
+			fits := size >= 0 && bits.OnesCount(uint(size)) == len(edge)
+			for _, h := range edge {
+				fits = fits && len(h) == sha256.Size
+			}
+			must(fits, "the edge does not fit the size")
+			compare()
+			for n := range kept {
+				must(n >= size, "the kept checkpoint of %d leaves is in front of this export: it cannot be compared", n)
+			}
 		case "leaf":
 			f := leafText.FindStringSubmatch(l.Leaf)
 			must(f != nil && l.N == size, "line %d: leaf %d is expected", lines+1, size) // also of a gap
@@ -148,7 +164,7 @@ func verify(export io.Reader, pub, keptText string) string {
 				next = seq + 1
 				if f[5] != "" {
 					at := read(timeOf, f[5])
-					must(!at.Before(now.Add(-skew)), "line %d: the time runs back", lines+1)
+					must(!at.Before(now.Add(-skew)) && at.UTC().Format(time.RFC3339Nano) == f[5], "line %d: the time runs back, or is spelled otherwise", lines+1)
 					now = at
 				}
 				if missing[seq] = now; l.Entry != nil {
@@ -165,8 +181,7 @@ func verify(export io.Reader, pub, keptText string) string {
 				h, edge = hash([]byte{1}, edge[len(edge)-1], h), edge[:len(edge)-1]
 			}
 			edge, size = append(edge, h), size+1
-			k, ok := kept[size]
-			must(!ok || k.origin == head.Origin && bytes.Equal(k.root, root(edge)), "line %d: not the record of the kept checkpoint", lines+1)
+			compare()
 		case "checkpoint":
 			c := open(l.Note)
 			first := last.text == "" && (head.Size > 0 || c.last == "none")
@@ -191,15 +206,17 @@ func verify(export io.Reader, pub, keptText string) string {
 // parse reads a line, which has its members in this order and one spelling.
 func parse(text []byte) (l line) {
 	must(json.Unmarshal(text, &l) == nil && lineFields[l.Type] != nil, "no line of an export: %q", text)
-	var members map[string]json.RawMessage
-	must(json.Unmarshal(text, &members) == nil, "no object")
+	members := map[string]any{"version": l.Version, "origin": l.Origin, "size": l.Size, "edge": l.Edge, "n": l.N, "leaf": l.Leaf,
+		"entry": l.Entry, "note": l.Note, "lines": l.Lines, "sha256": l.SHA256}
 	parts := []string{`"type":"` + l.Type + `"`}
 	for _, name := range lineFields[l.Type] {
-		if v, ok := members[name]; ok {
-			parts = append(parts, `"`+name+`":`+string(v))
+		if name != "entry" || len(l.Entry) > 0 {
+			value, err := json.Marshal(members[name])
+			must(err == nil, "%v", err)
+			parts = append(parts, `"`+name+`":`+string(value))
 		}
 	}
-	must("{"+strings.Join(parts, ",")+"}\n" == string(text), "a line has other members: %q", text)
+	must("{"+strings.Join(parts, ",")+"}\n" == string(text), "a line has other members, or another spelling: %q", text)
 	return l
 }
 
