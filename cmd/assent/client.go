@@ -15,6 +15,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/auth/devicekey"
+	"assent/internal/host/regular"
 	"assent/internal/text/digest"
 	"assent/internal/text/show"
 	"assent/internal/text/strictjson"
@@ -69,7 +70,7 @@ func (a *app) broker() (*client, error) {
 		return nil, errors.New("no credential: set ASSENT_TOKEN to a token of that broker (there: assent token create)")
 	}
 	if config.Token == "" {
-		b, err := os.ReadFile(filepath.Join(a.stateDir, "owner.token"))
+		b, err := regular.Read(filepath.Join(a.stateDir, "owner.token"), maxID, 0)
 		if err != nil {
 			return nil, fmt.Errorf("no credential: set ASSENT_TOKEN (the owner's token cannot be read: %w)", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"assent/internal/host/regular"
 	"assent/internal/store/stream"
 )
 
@@ -50,7 +51,7 @@ func (a *app) natsInfo() (stream.NATSInfo, error) {
 		return stream.NATSInfo{}, err
 	}
 	var info stream.NATSInfo
-	b, err := os.ReadFile(path)
+	b, err := regular.Read(path, maxRuntime, 0)
 	if err == nil {
 		err = json.Unmarshal(b, &info)
 	}
