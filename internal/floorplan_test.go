@@ -64,6 +64,7 @@ var plan = []struct {
 		internal/policy/published
 		internal/policy/importer
 		internal/policy/replay
+		internal/policy/signing
 		internal/policy/suggest
 		internal/relay
 		internal/relay/certificate
@@ -193,6 +194,7 @@ var plan = []struct {
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/secrets", "", "a list of names, that programs have without reading it"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
+	{"internal/policy/signing", "internal/auth/devicekey internal/auth/signed internal/hook internal/host/regular internal/policy internal/text/show", "it signs what a person names, and asks no broker"},
 	{"internal/policy/suggest", `
 		internal/agent/agents
 		internal/agent/claude/tools

@@ -113,7 +113,7 @@ func (a *app) replayRules(name string) func(root string) (replay.Rules, error) {
 		if err != nil {
 			return replay.Rules{}, err
 		}
-		set, problems := f.load(root != "") // the broker runs no tests of a repository's file
+		set, problems := f.Load(root != "") // the broker runs no tests of a repository's file
 		switch {
 		case len(problems) > 0 && root == "":
 			a.printProblems(a.err, f, problems)
