@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 )
 
 // ErrHelp is returned by ReadConfig when help was asked for.
@@ -339,19 +340,22 @@ func readFile(name string, owner *uint32) (*settings, error) {
 	return s, fault
 }
 
+var errOddConf = errors.New("is no file of a sensible size")
+
 // readConf reads the file, which may be missing.
 func readConf(name string, owner *uint32) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not stop us
-	if errors.Is(err, os.ErrNotExist) {
+	f, fi, err := regular.Open(name, os.O_RDONLY, 0) // a FIFO must not stop us
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
+	case errors.Is(err, regular.ErrRefused):
+		return nil, errOddConf
+	case err != nil:
 		return nil, errors.New("cannot be opened")
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxConf {
-		return nil, errors.New("is no file of a sensible size")
+	if fi.Size() > maxConf {
+		return nil, errOddConf
 	}
 	if owner != nil && (!alone(fi, *owner) || !dirAlone(path.Dir(name), *owner)) {
 		return nil, errors.New("others than the administrator can write it, or its directory")

@@ -44,6 +44,7 @@ var plan = []struct {
 		internal/host/inbox
 		internal/host/optin
 		internal/host/process
+		internal/host/regular
 		internal/host/transcript
 		internal/mcp
 		internal/metrics
@@ -63,6 +64,7 @@ var plan = []struct {
 		internal/policy/published
 		internal/policy/importer
 		internal/policy/replay
+		internal/policy/signing
 		internal/policy/suggest
 		internal/relay
 		internal/relay/certificate
@@ -99,7 +101,7 @@ var plan = []struct {
 	{"cmd/assent-hook-strict", "hookclient internal/auth/strict internal/hook", "it runs several times per tool call"},
 
 	{"broker", "internal/hook", "it knows a Log and verdicts, no store, no protocol, no rules and no agent's JSON"},
-	{"hookclient", "internal/hook internal/host/gitrepo internal/host/peercred internal/host/process", "it knows the wire only"},
+	{"hookclient", "internal/hook internal/host/gitrepo internal/host/peercred internal/host/process internal/host/regular", "it knows the wire only"},
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
@@ -107,10 +109,10 @@ var plan = []struct {
 	{"internal/agent/acp", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/copilot internal/agent/dialect internal/agent/opencode internal/agent/qwen internal/hook internal/text/show internal/text/strictjson", "it reads lines, and knows neither who carries them nor who is asked"},
 	{"internal/agent/acp/proxy", "internal/agent/acp", "it carries lines; whom to ask is handed in"},
 	{"internal/agent/agents", "internal/agent internal/agent/acp internal/agent/claude internal/agent/codex internal/agent/copilot internal/agent/droid internal/agent/opencode internal/agent/qwen internal/hook internal/text/show", "it is the list of agents"},
-	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/host/regular internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
-	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/install", "internal/agent/claude/events internal/host/regular internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/streamjson", "internal/agent/claude/tools internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
@@ -122,7 +124,7 @@ var plan = []struct {
 	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot internal/hook", "it writes one file"},
 	{"internal/agent/droid", "internal/agent internal/agent/claude/tools internal/agent/codex/tools internal/agent/dialect internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
-	{"internal/agent/droid/install", "internal/agent/claude/install internal/agent/droid internal/hook internal/text/strictjson", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/droid/install", "internal/agent/claude/install internal/agent/droid internal/hook internal/host/regular internal/text/strictjson", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/opencode/install", "internal/agent/claude/install internal/agent/opencode", "it writes one file"},
 	{"internal/agent/qwen", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
@@ -136,11 +138,11 @@ var plan = []struct {
 
 	{"internal/audit", "internal/agent/claude/describe internal/api internal/auth internal/auth/signed internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
 
-	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
-	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},
+	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/host/regular internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth/devicekey", "internal/hook internal/host/regular", "it keeps one key, and knows no broker"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 	{"internal/auth/signed", "internal/hook internal/text/digest", "a signature is checked without knowing whose device it is, and by programs that are no broker"},
-	{"internal/auth/strict", "hookclient internal/agent/claude internal/auth/signed internal/hook internal/policy internal/setup/programs internal/text/show internal/text/strictjson", "it believes no broker, and so knows none but what the hook client hands on"},
+	{"internal/auth/strict", "hookclient internal/agent/claude internal/auth/signed internal/hook internal/host/regular internal/policy internal/setup/programs internal/text/show internal/text/strictjson", "it believes no broker, and so knows none but what the hook client hands on"},
 
 	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
@@ -154,16 +156,17 @@ var plan = []struct {
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
-	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest", "it runs programs; who sent a message, and whether to believe it, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
-	{"internal/host/gitrepo", "internal/hook", ""},
+	{"internal/host/gitrepo", "internal/hook internal/host/regular", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
-	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
-	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
-	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
+	{"internal/host/inbox", "internal/host/peercred internal/host/process internal/host/regular", "it knows a socket and who listens there; what is said to it, others know"},
+	{"internal/host/ondisk", "internal/hook internal/host/regular", "it looks at files, and knows no request"},
+	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
-	{"internal/host/transcript", "internal/agent/claude internal/agent/claude/streamjson internal/hook", "it reads what the client wrote down; what follows from it, others know"},
+	{"internal/host/regular", "", "it opens files; what they say, others know"},
+	{"internal/host/transcript", "internal/agent/claude internal/agent/claude/streamjson internal/hook internal/host/regular", "it reads what the client wrote down; what follows from it, others know"},
 	{"internal/host/pullrequest", "internal/api internal/host/optin internal/text/strictjson", "it reads what a command printed, or a tool answered, and asks gh; which session that is of, others know"},
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
@@ -175,8 +178,8 @@ var plan = []struct {
 	{"internal/metrics", "broker hookclient internal/auth internal/hook internal/reqcontext internal/store/stream", "it counts what others do, and does nothing"},
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
-	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
-	{"internal/outlet/notify", "broker internal/feed internal/hook internal/store/kvmirror internal/text/show", ""},
+	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/host/regular internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
+	{"internal/outlet/notify", "broker internal/feed internal/hook internal/host/regular internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
 	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson internal/text/strictyaml", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
@@ -184,13 +187,14 @@ var plan = []struct {
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
-	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
+	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/regular internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/published", "internal/hook internal/policy internal/store/kvmirror", "it keeps what is published, and knows a KV, not NATS"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
-	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/layout internal/text/show internal/text/strictjson", ""},
+	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/host/regular internal/policy internal/policy/shell internal/text/layout internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/secrets", "", "a list of names, that programs have without reading it"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
+	{"internal/policy/signing", "internal/auth/devicekey internal/auth/signed internal/hook internal/host/regular internal/policy internal/text/show", "it signs what a person names, and asks no broker"},
 	{"internal/policy/suggest", `
 		internal/agent/agents
 		internal/agent/claude/tools
@@ -203,10 +207,10 @@ var plan = []struct {
 		internal/text/digest
 		internal/text/show`, "it makes rules of requests, and holds none"},
 
-	{"internal/relay", "internal/relay/certificate internal/relay/tunnel", "it passes bytes on, and knows nothing of what a broker is"},
+	{"internal/relay", "internal/host/regular internal/relay/certificate internal/relay/tunnel", "it passes bytes on, and knows nothing of what a broker is"},
 	{"internal/relay/certificate", "", "it keeps a certificate, whoever serves with it"},
 	{"internal/relay/tunnel", "internal/text/digest", "it is what both ends have in common"},
-	{"internal/relay/uplink", "internal/relay/certificate internal/relay/tunnel", "it brings connections, and knows nobody who serves them"},
+	{"internal/relay/uplink", "internal/host/regular internal/relay/certificate internal/relay/tunnel", "it brings connections, and knows nobody who serves them"},
 
 	{"internal/reqcontext", "broker internal/hook", "what it holds goes nowhere but into answers: it knows no store, no stream and no log"},
 
@@ -239,10 +243,10 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/agents internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/agent/droid internal/agent/droid/install internal/agent/conformance internal/auth/signed internal/hook internal/host/contain internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/text/strictjson internal/machines", ""},
-	{"internal/setup/hookconf", "", "it edits one file of lines"},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/agents internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/agent/droid internal/agent/droid/install internal/agent/conformance internal/auth/signed internal/hook internal/host/contain internal/host/regular internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/text/strictjson internal/machines", ""},
+	{"internal/setup/hookconf", "internal/host/regular", "it edits one file of lines"},
 	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/droid/install internal/agent/opencode/install internal/agent/qwen/install internal/hook", "it is the list of what can be installed for; who asks a person, others know"},
-	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
+	{"internal/setup/phone", "internal/host/regular", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
@@ -252,11 +256,11 @@ var plan = []struct {
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "internal/store/entry", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
-	{"internal/store/forgotten", "internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
+	{"internal/store/forgotten", "internal/host/regular internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
+	{"internal/store/stream", "broker internal/hook internal/host/regular internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
 	{"internal/store/tree", "internal/hook internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},

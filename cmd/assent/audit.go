@@ -172,7 +172,7 @@ func misfit(n int) error {
 // audit calls visit with the rows that are meant of the requests that ended since then, newest first, and with what each
 // would do in words.
 func (c *client) audit(ctx context.Context, since time.Time, q *audit.Query, visit func(r *audit.Row, sentence string) error) error {
-	return c.endedRequests(ctx, since, func(r *api.Request) error {
+	return c.eachEnded(ctx, since, func(r *api.Request) error {
 		row := audit.RowOf(r, nil)
 		// A device or a token may be named by its key, which only the records have.
 		if q.Device == "" && !q.Meant(&row) || q.Device != "" && row.ByKind != hook.KindDevice && row.ByKind != hook.KindToken {

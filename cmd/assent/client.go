@@ -15,6 +15,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/auth/devicekey"
+	"assent/internal/host/regular"
 	"assent/internal/text/digest"
 	"assent/internal/text/show"
 	"assent/internal/text/strictjson"
@@ -69,7 +70,7 @@ func (a *app) broker() (*client, error) {
 		return nil, errors.New("no credential: set ASSENT_TOKEN to a token of that broker (there: assent token create)")
 	}
 	if config.Token == "" {
-		b, err := os.ReadFile(filepath.Join(a.stateDir, "owner.token"))
+		b, err := regular.Read(filepath.Join(a.stateDir, "owner.token"), maxID, 0)
 		if err != nil {
 			return nil, fmt.Errorf("no credential: set ASSENT_TOKEN (the owner's token cannot be read: %w)", err)
 		}
@@ -137,6 +138,10 @@ func (a *app) runtime() (runtimeInfo, error) {
 	return info, nil
 }
 
+func refusedf(format string, args ...any) error {
+	return &exitError{exitRefused, fmt.Errorf(format, args...)}
+}
+
 func noBroker(err error) error { return &exitError{exitNoBroker, err} }
 
 // call is api.Client.Call with the exit codes for a broker that does not answer, and for one that
@@ -155,7 +160,14 @@ func (c *client) lines(ctx context.Context, path string) (io.ReadCloser, error) 
 func withExit(err error) error {
 	var away *api.UnreachableError
 	var p *api.Problem
+	var name *api.NameError
 	switch {
+	case errors.As(err, &name) && name.Short:
+		return usagef("%w", err)
+	case errors.As(err, &name) && name.See != "":
+		return refusedf("%w; see: %s %s", err, typed(), name.See)
+	case errors.As(err, &name):
+		return refusedf("%w", err)
 	case errors.As(err, &away):
 		return noBroker(err)
 	case errors.As(err, &p) && p.Status >= 400 && p.Status < 500:

@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/store/reader"
+	"assent/internal/store/stream"
 	"assent/schemas"
 )
 
@@ -110,8 +111,8 @@ func TestEnvironmentAddress(t *testing.T) {
 		if got != tt.want || (err != nil) != tt.failed {
 			t.Errorf("%v: %q, %v", tt.env, got, err)
 		}
-		if err == nil && portOf(got) != tt.port {
-			t.Errorf("%v: port %d", tt.env, portOf(got))
+		if err == nil && stream.InfoAt(got).Port != tt.port {
+			t.Errorf("%v: port %d", tt.env, stream.InfoAt(got).Port)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/api"
+	"assent/internal/host/regular"
 	"assent/internal/setup/hookconf"
 	"assent/internal/text/show"
 )
@@ -225,7 +226,7 @@ func caFile(dir string) string { return filepath.Join(dir, "broker-ca.pem") }
 
 // joined is the broker that this machine joined, the zero value if it joined none.
 func (a *app) joined() (j joined, err error) {
-	b, err := os.ReadFile(a.joinedFile())
+	b, err := regular.Read(a.joinedFile(), maxRuntime, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return j, nil
 	}

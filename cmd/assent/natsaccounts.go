@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,9 +13,6 @@ import (
 	"assent/internal/store/stream"
 	"assent/internal/text/show"
 )
-
-// accountsConf is the file for the servers; the others are called as the users are.
-const accountsConf = "accounts.conf"
 
 // windowsTime bounds making the windows, and checkTime a check.
 const (
@@ -49,11 +43,11 @@ each permitted and each forbidden operation on the cluster, and so does assent d
 			if dir == "" || servers == "" {
 				return usagef("say where the files go and which servers there are: --dir DIR --servers n1:4222,n2:4222,n3:4222")
 			}
-			files, err := accountFiles(servers, newPassword)
+			files, err := stream.AccountFiles(servers, stream.NewPassword)
 			if err != nil {
-				return err
+				return usagef("--servers: %w", err)
 			}
-			if err := writeAccounts(dir, files); err != nil {
+			if err := stream.WriteAccounts(dir, files); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, `Written to %s, readable by you alone:
@@ -62,7 +56,7 @@ each permitted and each forbidden operation on the cluster, and so does assent d
   %-14s for assent serve --record-url file:…
   %-14s for %s nats-accounts windows --dir %s, once, when a broker has run
   %-14s for readers of events, and nobody else
-`, show.Line(dir), accountsConf, stream.UserEvents, stream.UserRecord, stream.UserKeeper, typed(), show.Line(dir), stream.UserReader)
+`, show.Line(dir), stream.AccountsFile, stream.UserEvents, stream.UserRecord, stream.UserKeeper, typed(), show.Line(dir), stream.UserReader)
 			return nil
 		},
 	}
@@ -107,69 +101,11 @@ changed. Exits 1 if one of the results is wrong.`,
 	return c
 }
 
-func newPassword() string { return rand.Text() + rand.Text() }
-
-// accountFiles are the files, by name.
-func accountFiles(servers string, password func() string) (map[string]string, error) {
-	var hosts []string
-	scheme := "nats"
-	for _, text := range strings.Split(servers, ",") {
-		if s, host, ok := strings.Cut(text, "://"); ok {
-			scheme, text = s, host
-		}
-		if scheme != "nats" && scheme != "tls" || text == "" || strings.ContainsAny(text, "@/ \t") {
-			return nil, usagef("--servers: want HOST:PORT of each server with commas between them, such as n1:4222,n2:4222, and no password")
-		}
-		hosts = append(hosts, text)
-	}
-	passwords, files := map[string]string{}, map[string]string{}
-	for _, user := range stream.Users() {
-		passwords[user] = password()
-		for _, host := range hosts {
-			files[user] += scheme + "://" + user + ":" + passwords[user] + "@" + host + "\n"
-		}
-	}
-	files[accountsConf] = "# Accounts for assent, for each nats-server of the cluster. Written by assent nats-accounts.\n" + stream.AccountsConfig(passwords)
-	return files, nil
-}
-
-// writeAccounts writes the files, for their owner alone. Nothing is written if one of them is there.
-func writeAccounts(dir string, files map[string]string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the directory: %w", err)
-	}
-	for name := range files {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return fmt.Errorf("%s is there already, and its passwords may be in use: choose another directory with --dir", filepath.Join(dir, name))
-		}
-	}
-	for name, text := range files {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("write the accounts: %w", err)
-		}
-		_, err = f.WriteString(text)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("write the accounts: %w", err)
-		}
-	}
-	return nil
-}
-
-// readAccounts reads the addresses of each user.
 func readAccounts(dir string) (map[string]string, error) {
 	if dir == "" {
 		return nil, usagef("say where the files are that assent nats-accounts wrote: --dir DIR")
 	}
-	urls := map[string]string{}
-	for _, user := range stream.Users() {
-		text, err := readPrivate(filepath.Join(dir, user), maxNATSFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the accounts: %w", err)
-		}
-		urls[user] = strings.Join(strings.Fields(text), ",")
-	}
-	return urls, nil
+	return stream.ReadAccounts(dir)
 }
 
 func checkAccounts(ctx context.Context, dir string) ([]stream.AccountFinding, error) {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"go.uber.org/zap"
+
+	"assent/internal/store/stream"
 )
 
 // Addresses of NATS may hold passwords, and every user of a machine can read what is said on command lines. So
@@ -14,9 +14,6 @@ import (
 
 // natsFile begins the name of a file in the place of an address.
 const natsFile = "file:"
-
-// maxNATSFile bounds such a file.
-const maxNATSFile = 64 << 10
 
 // readNATS replaces the names of files by the addresses in them, and looks whether the files of credentials
 // are there and nobody else's to read.
@@ -29,7 +26,7 @@ func (f *serveFlags) readNATS() error {
 		if !ok {
 			continue
 		}
-		text, err := readPrivate(path, maxNATSFile)
+		text, err := stream.ReadPrivate(path)
 		if err != nil {
 			return usagef("%s %s: %w", flag.name, natsFile+path, err)
 		}
@@ -46,26 +43,11 @@ func (f *serveFlags) readNATS() error {
 		if flag.url == "" {
 			return usagef("%s: there is no --nats-url that it is for", flag.name)
 		}
-		if _, err := readPrivate(flag.path, maxNATSFile); err != nil {
+		if _, err := stream.ReadPrivate(flag.path); err != nil {
 			return usagef("%s %s: %w", flag.name, flag.path, err)
 		}
 	}
 	return nil
-}
-
-// readPrivate reads a file that nobody but its owner can.
-func readPrivate(path string, most int64) (string, error) {
-	fi, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return "", err
-	case !fi.Mode().IsRegular() || fi.Size() > most:
-		return "", fmt.Errorf("it is no file of a sensible size")
-	case fi.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("others can read it: chmod 600 %s", path)
-	}
-	text, err := os.ReadFile(path)
-	return string(text), err
 }
 
 // warnOfPasswords says where an address on the command line has a password.

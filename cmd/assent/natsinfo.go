@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -44,18 +41,13 @@ NATS client may consume hook events. The token can do nothing else.`,
 // programs above it, each variable for itself: COOP_NATS_URL, or BD_NATS_PORT of this machine,
 // is the address, BD_DAEMON_TOKEN the token. The file's token goes to the file's address only.
 func (a *app) natsInfo() (stream.NATSInfo, error) {
-	path := filepath.Join(a.stateDir, ".runtime", "nats-info.json")
 	address, err := environmentAddress(os.Getenv)
 	if err != nil {
 		return stream.NATSInfo{}, err
 	}
-	var info stream.NATSInfo
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &info)
-	}
+	info, err := stream.ReadInfo(a.stateDir)
 	if address != "" && address != info.URL {
-		info, err = stream.NATSInfo{URL: address, Port: portOf(address), JetStream: true, Stream: stream.HookEvents, Subjects: "hooks.>"}, nil
+		info, err = stream.InfoAt(address), nil
 	}
 	if token := os.Getenv("BD_DAEMON_TOKEN"); token != "" {
 		info.Token = token
@@ -64,7 +56,7 @@ func (a *app) natsInfo() (stream.NATSInfo, error) {
 		return info, noBroker(fmt.Errorf("no broker with an event listener is running for the state directory %s; start one with: assent serve", a.stateDir))
 	}
 	if err != nil {
-		return info, fmt.Errorf("read %s: %w; restart the broker", path, err)
+		return info, fmt.Errorf("read %s: %w; restart the broker", stream.InfoPath(a.stateDir), err)
 	}
 	return info, nil
 }
@@ -103,15 +95,4 @@ func environmentAddress(env func(string) string) (string, error) {
 		return "", usagef("BD_NATS_PORT is %q, want a port from 1 to 65535", port)
 	}
 	return "nats://127.0.0.1:" + port, nil
-}
-
-// portOf is the port of a NATS address, of the first one in a list.
-func portOf(address string) int {
-	first, _, _ := strings.Cut(address, ",")
-	if u, err := url.Parse(strings.TrimSpace(first)); err == nil {
-		if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil && n > 0 {
-			return int(n)
-		}
-	}
-	return 4222
 }

@@ -16,38 +16,6 @@ import (
 	"assent/internal/hook"
 )
 
-func TestWithNumber(t *testing.T) {
-	var known []api.Request
-	for _, n := range []uint64{0, 7, 17, 107, 1017, 2034} {
-		known = append(known, api.Request{Number: n})
-	}
-	for _, c := range []struct {
-		digits string
-		want   []uint64
-	}{
-		{"7", []uint64{7}}, // a whole number is nobody's suffix
-		{"17", []uint64{17}},
-		{"07", []uint64{107}},
-		{"017", []uint64{1017}},
-		{"34", []uint64{2034}},
-		{"4", []uint64{2034}},
-		{"1", nil},
-		{"0", nil}, // one without a number is meant by none
-		{"12034", nil},
-	} {
-		var got []uint64
-		for _, r := range withNumber(known, c.digits) {
-			got = append(got, r.Number)
-		}
-		if len(got) != len(c.want) || len(got) > 0 && got[0] != c.want[0] {
-			t.Errorf("%s: %v, want %v", c.digits, got, c.want)
-		}
-	}
-	if got := withNumber([]api.Request{{Number: 117}, {Number: 217}}, "17"); len(got) != 2 {
-		t.Errorf("two end in 17: %v", got)
-	}
-}
-
 // numberedBroker answers as a broker does that has these requests.
 func numberedBroker(t *testing.T, pending, ended, older []api.Request) (url string, decided *[]string) {
 	t.Helper()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -47,86 +46,23 @@ func start(s string, n int) string {
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
 }
 
-// find returns the request with this number or id, or the pending one whose id begins with it.
+// find is api.Client.Find, anyRequest FindID and session FindSession, with the exit codes of call.
 func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
-	if len(id) == 36 {
-		r, err := c.request(ctx, id)
-		if notFound(err) {
-			err = refusedf("no request has the id %s; see: %s pending", show.Line(id), typed())
-		}
-		return r, err
-	}
-	if numberLike.MatchString(id) {
-		found, err := c.byNumber(ctx, id)
-		if err == nil {
-			return c.find(ctx, found)
-		}
-		if len(id) < shortestHead {
-			return nil, err
-		}
-	}
-	found, err := c.findIn(ctx, "pending", id)
-	if err != nil {
-		return nil, err
-	}
-	if found == "" {
-		return nil, refusedf("no pending request has the number %s, or an id that begins with it; see: %s pending", show.Line(id), typed())
-	}
-	return c.find(ctx, found)
+	r, err := c.Find(ctx, id)
+	return r, withExit(err)
 }
 
-// request is the request with this whole id; an error of the broker is an *api.Problem.
-func (c *client) request(ctx context.Context, id string) (*api.Request, error) {
-	var r api.Request
-	err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
-	return &r, err
-}
-
-// notFound reports whether the broker knows no such thing.
-func notFound(err error) bool {
-	var p *api.Problem
-	return errors.As(err, &p) && p.Status == http.StatusNotFound
-}
-
-// shortestHead is from how many digits on a number that nobody has may be the beginning of an id.
-const shortestHead = 8
-
-// anyRequest returns the id of the request with this number, or of the one that this is the beginning
-// of: one that waits, else one of the last hundred that ended. A whole id it takes as it is.
 func (c *client) anyRequest(ctx context.Context, id string) (string, error) {
-	if len(id) == 36 {
-		return id, nil
-	}
-	if numberLike.MatchString(id) {
-		found, err := c.byNumber(ctx, id)
-		if err == nil || len(id) < shortestHead {
-			return found, err
-		}
-	}
-	for _, state := range []string{"pending", "ended"} {
-		if found, err := c.findIn(ctx, state, id); err != nil || found != "" {
-			return found, err
-		}
-	}
-	return "", refusedf("no request that waits or ended lately has the number %s, or an id that begins with it", show.Line(id))
+	id, err := c.FindID(ctx, id)
+	return id, withExit(err)
 }
 
-// findIn returns the id of the request in this state that begins with prefix, or nothing. Of
-// the ended ones it sees the newest page.
-func (c *client) findIn(ctx context.Context, state, prefix string) (id string, err error) {
-	var rs []api.Request
-	if err := c.call(ctx, "GET", "/v1/requests?state="+state, nil, &rs); err != nil {
-		return "", err
+func (c *client) session(ctx context.Context, name string, titles bool) (*session, error) {
+	s, err := c.FindSession(ctx, name, titles)
+	if err != nil {
+		return nil, withExit(err)
 	}
-	for i := range rs {
-		if strings.HasPrefix(rs[i].ID, prefix) {
-			if id != "" {
-				return "", usagef("more than one %s request begins with %q; say more of the id", state, prefix)
-			}
-			id = rs[i].ID
-		}
-	}
-	return id, nil
+	return &session{*s}, nil
 }
 
 // decide answers r and says how far the answer got.
@@ -187,7 +123,7 @@ request; nothing that the broker says about the request is believed.`,
   assent allow ID --always`,
 		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			byNumber := numberLike.MatchString(args[0])
+			byNumber := api.NumberLike(args[0])
 			if len(args[0]) != 36 && !byNumber {
 				return usagef("allow %s: want the whole id, or the number that assent pending prints", show.Line(args[0]))
 			}

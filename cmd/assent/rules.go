@@ -33,67 +33,14 @@ repository around the current directory. With --rules FILE a command uses that f
 	return c
 }
 
-// maxRulesFile is how large a file of rules may be that a command is told.
-const maxRulesFile = 1 << 20
-
-// ruleFiles is the files that a command looks at.
-type ruleFiles struct {
-	files    []ruleFile
-	problems []policy.Problem // of files that cannot be read, or that the broker would not trust
-	options  policy.LoadOptions
-}
-
-// ruleFile is one of them.
-type ruleFile struct {
-	policy.Source
-	there bool
-}
-
 // readRules reads the file that the user named, or else those that the broker would load for an
 // agent in the repository at root.
-func (a *app) readRules(name, root string) (*ruleFiles, error) {
+func (a *app) readRules(name, root string) (*files.Look, error) {
 	cfg, err := a.rulesConfig(name)
 	if err != nil {
 		return nil, err
 	}
-	f := &ruleFiles{options: policy.LoadOptions{Home: cfg.Home, Protected: cfg.Protected}}
-	if name != "" {
-		data, err := readRulesFile(name)
-		if err != nil {
-			return nil, err
-		}
-		source := policy.Source{Name: name, Layer: policy.User, Data: data}
-		if strings.HasSuffix(cfg.User, "/.assent/rules.yaml") {
-			source.Layer = policy.Repository
-		}
-		f.files = []ruleFile{{source, true}}
-		return f, nil
-	}
-	sources, problems := files.Read(cfg)
-	for _, p := range problems {
-		f.problems = append(f.problems, policy.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message})
-	}
-	for _, s := range []policy.Source{{Name: cfg.Managed, Layer: policy.Managed}, {Name: cfg.User, Layer: policy.User}, {Name: cfg.Own, Layer: policy.Assent}} {
-		there := false
-		for _, found := range sources {
-			if found.Name == s.Name {
-				s, there = found, true
-			}
-		}
-		if s.Name != "" {
-			f.files = append(f.files, ruleFile{s, there})
-		}
-	}
-	if root == "" {
-		return f, nil
-	}
-	source, there, err := files.ReadRepository(root)
-	if err != nil {
-		f.problems = append(f.problems, policy.Problem{File: source.Name, Message: policy.WithoutPath(err).Error()})
-		there = false
-	}
-	f.files = append(f.files, ruleFile{source, there})
-	return f, nil
+	return files.LookAt(cfg, name, root)
 }
 
 // rulesConfig says where the broker of this machine finds its rules, with name in place of the
@@ -115,57 +62,13 @@ func (a *app) rulesConfig(name string) (files.Config, error) {
 	return cfg, nil
 }
 
-func readRulesFile(name string) ([]byte, error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read rules: %w", err)
-	}
-	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, maxRulesFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read rules: %w", err)
-	}
-	if len(b) > maxRulesFile {
-		return nil, fmt.Errorf("read rules: %s is larger than %d bytes", name, maxRulesFile)
-	}
-	return b, nil
-}
-
-func (f *ruleFiles) sources() []policy.Source {
-	var list []policy.Source
-	for _, s := range f.files {
-		if s.there {
-			list = append(list, s.Source)
-		}
-	}
-	return list
-}
-
-// load compiles the files. The problems are all that is wrong with any of them; the set is nil
-// when there are some.
-func (f *ruleFiles) load(skipTests bool) (*policy.Set, []policy.Problem) {
-	o := f.options
-	o.SkipTests = skipTests
-	set, err := policy.Load(f.sources(), o)
-	problems := append([]policy.Problem(nil), f.problems...)
-	if found := policy.Problems(err); found != nil {
-		problems = append(problems, found...)
-	} else if err != nil {
-		problems = append(problems, policy.Problem{File: "rules", Message: err.Error()})
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return set, nil
-}
-
-// loaded is load for commands that need rules that are right.
-func (a *app) loadedRules(name, root string) (*policy.Set, *ruleFiles, error) {
+// loadedRules is readRules for commands that need rules that are right.
+func (a *app) loadedRules(name, root string) (*policy.Set, *files.Look, error) {
 	f, err := a.readRules(name, root)
 	if err != nil {
 		return nil, nil, err
 	}
-	set, problems := f.load(false)
+	set, problems := f.Load(false)
 	if len(problems) > 0 {
 		a.printProblems(a.err, f, problems)
 		return nil, nil, errors.New("the broker does not load rules with mistakes either; fix them first")
@@ -174,10 +77,10 @@ func (a *app) loadedRules(name, root string) (*policy.Set, *ruleFiles, error) {
 }
 
 // printProblems prints each problem with its line and a caret below the place.
-func (a *app) printProblems(w io.Writer, f *ruleFiles, problems []policy.Problem) {
+func (a *app) printProblems(w io.Writer, f *files.Look, problems []policy.Problem) {
 	for _, p := range problems {
 		fmt.Fprintln(w, layout.Wrap(readable(p.String()), "", "    "))
-		for _, s := range f.files {
+		for _, s := range f.Files {
 			if s.Name == p.File && p.Line > 0 {
 				printLine(w, string(s.Data), p.Line, p.Column)
 			}

@@ -85,22 +85,22 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 	if err != nil {
 		return err
 	}
-	_, problems := f.load(false)
+	_, problems := f.Load(false)
 	var notices []policy.Problem
 	if name != "" {
 		if err := files.Trust(name); err != nil {
 			notices = append(notices, policy.Problem{File: name, Message: "as your own file the broker would refuse it: " + policy.WithoutPath(err).Error()})
 		}
 	}
-	for _, file := range f.files {
+	for _, file := range f.Files {
 		c := checkedFile{Path: file.Name, Layer: string(file.Layer), State: "ok"}
 		switch {
 		case slices.ContainsFunc(problems, func(p policy.Problem) bool { return p.File == file.Name }):
 			c.State = "broken"
-		case !file.there:
+		case !file.There:
 			c.State = "absent"
 		default:
-			own := c.count(file, f.options)
+			own := c.count(file, f.Options)
 			notices = append(notices, own...)
 		}
 		report.Files = append(report.Files, c)
@@ -111,7 +111,7 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 			}
 		}
 	}
-	if !a.json && name == "" && !slices.ContainsFunc(f.files, func(file ruleFile) bool { return file.there }) {
+	if !a.json && name == "" && !slices.ContainsFunc(f.Files, func(file files.Found) bool { return file.There }) {
 		a.tell("\nThere are no rules, so every request waits for a person. To write some, see docs/rules.md; assent rules suggest proposes some from what you allowed.")
 	}
 	report.OK = report.OK && len(problems) == 0
@@ -138,7 +138,7 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 }
 
 // count looks at one file without the others, and returns its notices.
-func (c *checkedFile) count(file ruleFile, o policy.LoadOptions) []policy.Problem {
+func (c *checkedFile) count(file files.Found, o policy.LoadOptions) []policy.Problem {
 	o.SkipTests = true
 	set, err := policy.Load([]policy.Source{file.Source}, o)
 	if err != nil {

@@ -39,7 +39,7 @@ count for it instead; use that only where you trust whoever writes the lines.`,
 			if err != nil {
 				return err
 			}
-			e := batch.New(batch.Config{Set: set, Cwd: w.cwd, CallIn: callIn, OwnRules: own, Options: f.options, NoContain: noContain})
+			e := batch.New(batch.Config{Set: set, Cwd: w.cwd, CallIn: callIn, OwnRules: own, Options: f.Options, NoContain: noContain})
 			return untilDone(cmd.Context(), func() error { return e.Run(cmd.Context(), a.in, a.out) })
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assent/internal/policy"
+	"assent/internal/policy/files"
 )
 
 // What check says of a file that is no error.
@@ -12,7 +13,7 @@ func TestCheckNotes(t *testing.T) {
 	c := checkedFile{}
 	text := "version: 1\nallow: ['Bash(python *)', 'Bash(sudo *)', 'Bash(bash *)', 'Bash(npx:*)', 'Bash(timeout 60 npm test)', 'Read(/etc/hosts)', 'Bash(git push *)', 'Bash(ls *)']\ndeny: ['Bash(git *)']\n"
 	var all []string
-	for _, p := range c.count(ruleFile{Source: policy.Source{Name: "f", Layer: policy.User, Data: []byte(text)}}, policy.LoadOptions{}) {
+	for _, p := range c.count(files.Found{Source: policy.Source{Name: "f", Layer: policy.User, Data: []byte(text)}}, policy.LoadOptions{}) {
 		all = append(all, p.Message)
 	}
 	said := strings.Join(all, "\n")

@@ -14,6 +14,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/policy/files"
 	"assent/internal/policy/published"
+	"assent/internal/policy/signing"
 	"assent/internal/store/stream"
 	"assent/internal/text/show"
 )
@@ -78,12 +79,12 @@ only if it follows version N, so that nobody overwrites another version unseen.`
 				if _, _, err := a.loadedRules(args[0], ""); err != nil {
 					return err
 				}
-				data, err := readRulesFile(args[0])
+				data, err := files.ReadNamed(args[0])
 				if err != nil {
 					return err
 				}
 				text = string(data)
-				if signature, err = a.signatureOf(text, args[0], signatureFrom); err != nil {
+				if signature, err = signing.Of(text, args[0], signatureFrom, a.in); err != nil {
 					return err
 				}
 			}
@@ -111,7 +112,7 @@ only if it follows version N, so that nobody overwrites another version unseen.`
 			}
 			fmt.Fprintf(a.out, "Version %d is published. Where it is in force: %s rules status\n", made.Version, typed())
 			if made.Signed != nil {
-				fmt.Fprintln(a.out, signedWords(made.Text, made.Signed))
+				fmt.Fprintln(a.out, signing.Words(made.Text, made.Signed))
 			}
 			return nil
 		},
@@ -151,7 +152,7 @@ of that version.`,
 				return a.printJSON(p)
 			case version > 0:
 				fmt.Fprint(a.out, readable(p.Text))
-				if words := signedWords(p.Text, p.Signed); words != "" {
+				if words := signing.Words(p.Text, p.Signed); words != "" {
 					fmt.Fprintln(a.err, words) // apart from the text, which may go into a file
 				}
 				return nil
@@ -173,7 +174,7 @@ func (a *app) printPublished(p *api.PublishedRules) {
 		fmt.Fprintf(a.out, "No rules are published any more (version %d, by %s, %s).\n", p.Version, show.Line(p.By.Who()), p.At.Local().Format("2006-01-02 15:04"))
 	default:
 		fmt.Fprintf(a.out, "Version %d is published (by %s, %s).\n", p.Version, show.Line(p.By.Who()), p.At.Local().Format("2006-01-02 15:04"))
-		fmt.Fprintln(a.out, signedWords(p.Text, p.Signed))
+		fmt.Fprintln(a.out, signing.Words(p.Text, p.Signed))
 	}
 	var rows [][]string
 	for _, f := range p.Brokers {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strconv"
 	"time"
@@ -84,38 +83,12 @@ func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) 
 
 // ended calls visit with the requests that ended since then, newest first, until it fails.
 func (c *client) ended(ctx context.Context, since time.Time, visit func(*replay.Past) error) error {
-	return c.endedRequests(ctx, since, func(q *api.Request) error { return visit(pastOf(q)) })
+	return c.eachEnded(ctx, since, func(q *api.Request) error { return visit(pastOf(q)) })
 }
 
-// endedRequests is ended with what the broker says of each.
-func (c *client) endedRequests(ctx context.Context, since time.Time, visit func(*api.Request) error) error {
-	after := ""
-	for {
-		path := "/v1/requests?state=ended&limit=1000"
-		if after != "" {
-			path += "&after=" + url.QueryEscape(after)
-		}
-		var page []api.Request
-		if err := c.call(ctx, "GET", path, nil, &page); err != nil {
-			return err
-		}
-		for i := range page {
-			q := &page[i]
-			if !q.SettledAt.IsZero() && q.SettledAt.Before(since) {
-				return nil
-			}
-			if q.CreatedAt.Before(since) {
-				continue
-			}
-			if err := visit(q); err != nil {
-				return err
-			}
-		}
-		if len(page) == 0 || page[len(page)-1].ID == after {
-			return nil
-		}
-		after = page[len(page)-1].ID
-	}
+// eachEnded is api.Client.Ended with the exit codes of call.
+func (c *client) eachEnded(ctx context.Context, since time.Time, visit func(*api.Request) error) error {
+	return withExit(c.Ended(ctx, since, visit))
 }
 
 func pastOf(q *api.Request) *replay.Past {
@@ -140,7 +113,7 @@ func (a *app) replayRules(name string) func(root string) (replay.Rules, error) {
 		if err != nil {
 			return replay.Rules{}, err
 		}
-		set, problems := f.load(root != "") // the broker runs no tests of a repository's file
+		set, problems := f.Load(root != "") // the broker runs no tests of a repository's file
 		switch {
 		case len(problems) > 0 && root == "":
 			a.printProblems(a.err, f, problems)

@@ -14,7 +14,8 @@ import (
 	"assent/internal/auth/devicekey"
 	"assent/internal/auth/signed"
 	"assent/internal/hook"
-	"assent/internal/policy"
+	"assent/internal/policy/files"
+	"assent/internal/policy/signing"
 	"assent/internal/text/show"
 )
 
@@ -110,7 +111,7 @@ that key, so give each file a key of its own.`,
 			if _, _, err := a.loadedRules(args[0], ""); err != nil {
 				return err
 			}
-			text, err := readRulesFile(args[0])
+			text, err := files.ReadNamed(args[0])
 			if err != nil {
 				return err
 			}
@@ -128,7 +129,7 @@ that key, so give each file a key of its own.`,
 				return err
 			}
 			if out == "" {
-				out = args[0] + ".sig"
+				out = signing.Beside(args[0])
 			}
 			if err := os.WriteFile(out, b, 0o644); err != nil {
 				return err
@@ -147,74 +148,16 @@ that key, so give each file a key of its own.`,
 	return c
 }
 
-// signRules signs a text of rules, if a hook can evaluate it.
+// signRules signs a text of rules with the key in a file.
 func signRules(text []byte, keyFile string, valid time.Duration) (*hook.RulesSignature, error) {
-	if len(text) > signed.MaxRules {
-		return nil, fmt.Errorf("it has %d bytes, and 262144 can be published", len(text))
-	}
-	if _, err := policy.LoadAlone(text, policy.LoadOptions{}); err != nil {
+	if err := signing.Signable(text); err != nil {
 		return nil, err
 	}
 	k, err := devicekey.LoadAny(keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("the key: %w", err)
 	}
-	now := time.Now().UTC()
-	s := &hook.RulesSignature{SHA256: signed.Digest(text), SignedAt: now.Format(time.RFC3339Nano), PublicKey: k.JWK()}
-	if valid > 0 {
-		s.Until = now.Add(valid).Format(time.RFC3339)
-	}
-	if s.Signature, err = k.Sign(signed.RulesText(s)); err != nil {
-		return nil, err
-	}
-	return s, signed.RulesFit(string(text), s)
-}
-
-// signatureOf reads the signature of a file of rules, from where the user says or else from beside it; nil where there is none.
-func (a *app) signatureOf(text, file, from string) (*hook.RulesSignature, error) {
-	named := from != ""
-	if !named {
-		from = file + ".sig"
-	}
-	var b []byte
-	var err error
-	if from == "-" {
-		b, err = readUpTo(a.in, signed.MaxRulesSignature)
-	} else {
-		var f *os.File
-		if f, err = os.Open(from); errors.Is(err, fs.ErrNotExist) && !named {
-			return nil, nil
-		}
-		if err == nil {
-			b, err = readUpTo(f, signed.MaxRulesSignature)
-			_ = f.Close()
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the signature: %w", err)
-	}
-	s, err := signed.ReadRules(b, text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", show.Line(from), err)
-	}
-	return s, nil
-}
-
-// signedWords says who signed published rules.
-func signedWords(text string, s *hook.RulesSignature) string {
-	switch {
-	case text == "":
-		return ""
-	case s == nil:
-		return "Nobody signed it: assent-hook-strict takes no allow from it."
-	case signed.RulesFit(text, s) != nil:
-		return "ITS SIGNATURE DOES NOT FIT: no hook takes an allow from it. Publish it anew."
-	}
-	ends := ""
-	if s.Until != "" {
-		ends = ", until " + s.Until
-	}
-	return "Signed with device:" + signed.Thumbprint(s.PublicKey) + ", " + show.Line(s.SignedAt+ends) + "; the signature fits."
+	return signing.Sign(text, k, time.Now(), valid)
 }
 
 // readUpTo reads all of it, up to a bound.

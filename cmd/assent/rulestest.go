@@ -37,7 +37,7 @@ why, part by part. Exits 1 when one fails.`,
 				if err != nil {
 					return err
 				}
-				set, problems := f.load(true)
+				set, problems := f.Load(true)
 				if len(problems) > 0 {
 					a.printProblems(a.err, f, problems)
 					return errors.New("the rules have mistakes, so their tests were not run")

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -170,61 +168,4 @@ func oneSession(_ *cobra.Command, args []string) error {
 		return errors.New("want one SESSION: its id, the beginning or the end of it, or its title (assent sessions lists them)")
 	}
 	return nil
-}
-
-// shortestEnd is how much of an id's end says which one is meant; the page shows as much.
-const shortestEnd = 4
-
-// idLike says whether a session's id may be meant by what is shown of it: "25e5…b606", "…b606", "b606".
-func idLike(id, name string) bool {
-	head, tail, cut := strings.Cut(strings.Replace(name, "...", "…", 1), "…")
-	if !cut {
-		head, tail = "", name
-	}
-	if tail == "" {
-		return head != "" && strings.HasPrefix(id, head)
-	}
-	return len(tail) >= shortestEnd && len(head)+len(tail) <= len(id) && strings.HasPrefix(id, head) && strings.HasSuffix(id, tail)
-}
-
-// session finds a session by its id, else by the beginning of the id, else by its end or what
-// the lists show of it, else, if titles count, by its title or a part of that. Of those found
-// that way it looks at the newest 1,000.
-func (c *client) session(ctx context.Context, name string, titles bool) (*session, error) {
-	var s session
-	err := c.call(ctx, "GET", "/v1/sessions/"+url.PathEscape(name), nil, &s)
-	var p *api.Problem
-	if err == nil || !errors.As(err, &p) || p.Status != 404 {
-		return &s, err
-	}
-	var list []session
-	if err := c.call(ctx, "GET", "/v1/sessions?limit=1000", nil, &list); err != nil {
-		return nil, err
-	}
-	lower := strings.ToLower(name)
-	ways := []func(*session) bool{
-		func(s *session) bool { return strings.HasPrefix(s.SessionID, name) },
-		func(s *session) bool { return idLike(s.SessionID, name) },
-	}
-	if titles {
-		ways = append(ways,
-			func(s *session) bool { return strings.ToLower(s.Title) == lower },
-			func(s *session) bool { return strings.Contains(strings.ToLower(s.Title), lower) })
-	}
-	for _, is := range ways {
-		var found []*session
-		for i := range list {
-			if is(&list[i]) {
-				found = append(found, &list[i])
-			}
-		}
-		if len(found) == 1 {
-			return found[0], nil
-		}
-		if len(found) > 1 {
-			return nil, usagef("%d sessions are meant by %q, such as %s and %s; say more of the id, see: assent sessions",
-				len(found), show.Line(name), show.Line(found[0].SessionID), show.Line(found[1].SessionID))
-		}
-	}
-	return nil, &exitError{exitRefused, fmt.Errorf("no session matches %q; see: assent sessions", show.Line(name))}
 }

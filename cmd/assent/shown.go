@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assent/internal/api"
+	"assent/internal/host/regular"
 	"assent/internal/text/show"
 )
 
@@ -20,8 +21,11 @@ type shownFile struct {
 	path string // empty: nothing is kept, and nothing was shown
 }
 
-// mostShown bounds the file, in bytes; beyond that the older half goes.
-const mostShown = 128 << 10
+// mostShown bounds the file, in bytes; beyond that the older half goes. One command may add more than that, so more is read.
+const (
+	mostShown = 128 << 10
+	maxShown  = 16 << 20
+)
 
 func newShownFile(env func(string) string) shownFile {
 	dir := env("XDG_STATE_HOME")
@@ -44,7 +48,7 @@ func (s shownFile) lines() map[string]bool {
 	if s.path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(s.path)
+	text, err := regular.Read(s.path, maxShown, 0)
 	if err != nil {
 		return nil
 	}
@@ -93,7 +97,7 @@ func (s shownFile) shorten() error {
 	if err != nil || fi.Size() < mostShown {
 		return nil
 	}
-	text, err := os.ReadFile(s.path)
+	text, err := regular.Read(s.path, maxShown, 0)
 	if err != nil {
 		return fmt.Errorf("shorten what was shown: %w", err)
 	}

@@ -199,11 +199,11 @@ func (a *app) sampleRequest(ctx context.Context, id string) *api.Request {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
-		r, err := b.request(ctx, id)
+		r, err := b.Request(ctx, id)
 		switch {
 		case err == nil:
 			return r
-		case !notFound(err):
+		case !api.NotFound(err):
 			return nil
 		}
 		select {

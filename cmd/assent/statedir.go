@@ -4,13 +4,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"assent/internal/host/regular"
 	"assent/internal/text/digest"
 )
 
@@ -79,17 +79,9 @@ const (
 
 // readStateFile reads a file of at most most bytes. What is no file, as a pipe that an agent put there, is not waited for.
 func readStateFile(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
+	b, err := regular.Read(path, most, 0)
+	if errors.Is(err, regular.ErrRefused) || errors.Is(err, regular.ErrLarge) {
+		err = fmt.Errorf("%s is no file of at most %d bytes; remove it, and it is made anew", path, most)
 	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() || fi.Size() > most {
-		return nil, fmt.Errorf("%s is no file of at most %d bytes; remove it, and it is made anew", path, most)
-	}
-	return io.ReadAll(io.LimitReader(f, most))
+	return b, err
 }

@@ -108,8 +108,20 @@ func TestStateFilesAreFiles(t *testing.T) {
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		id, info := filepath.Join(dir, "host-id"), filepath.Join(dir, "runtime.json")
-		if err := errors.Join(put(id), put(info)); err != nil {
-			t.Fatal(err)
+		all := []string{id, info, a.joinedFile(), filepath.Join(dir, ".runtime", "nats-info.json"), filepath.Join(dir, "shown")}
+		for _, path := range all {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), put(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := a.joined(); err == nil {
+			t.Errorf("%s: joined.json is read", name)
+		}
+		if _, err := a.natsInfo(); err == nil {
+			t.Errorf("%s: nats-info.json is read", name)
+		}
+		if lines := (shownFile{filepath.Join(dir, "shown")}).lines(); lines != nil {
+			t.Errorf("%s: shown holds %v", name, lines)
 		}
 		if _, err := keptID(id, 16, "this host"); err == nil || !strings.Contains(err.Error(), "remove it") {
 			t.Errorf("%s: an id: %v", name, err)
@@ -117,8 +129,10 @@ func TestStateFilesAreFiles(t *testing.T) {
 		if _, err := a.runtime(); err == nil || !strings.Contains(err.Error(), "remove it") {
 			t.Errorf("%s: runtime.json: %v", name, err)
 		}
-		if err := errors.Join(os.Remove(id), os.Remove(info)); err != nil {
-			t.Fatal(err)
+		for _, path := range all {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	id, err := keptID(filepath.Join(dir, "host-id"), 16, "this host")

@@ -161,7 +161,7 @@ submit no more requests.`,
 			if err != nil {
 				return err
 			}
-			if err := b.call(cmd.Context(), "DELETE", "/v1/tokens/"+url.PathEscape(args[0]), nil, nil); notFound(err) {
+			if err := b.call(cmd.Context(), "DELETE", "/v1/tokens/"+url.PathEscape(args[0]), nil, nil); api.NotFound(err) {
 				return refusedf("no token has the id %s; see: %s token list", show.Line(args[0]), typed())
 			} else if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 )
 
 // ownerToken is the credential of everybody who may read the state directory. An agent that runs as
@@ -54,7 +55,7 @@ func (o *ownerToken) remove() error {
 	if o.path == "" {
 		return nil
 	}
-	b, err := os.ReadFile(o.path)
+	b, err := regular.Read(o.path, 4<<10, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -6,12 +6,12 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"assent/internal/host/regular"
 	"assent/internal/relay/tunnel"
 )
 
@@ -27,23 +27,13 @@ type tokens map[string]string
 // readTokens reads a file of tokens: a line "NAME HASH" for each, and comments that begin with #. Only its
 // owner may read or write it. One that is not there has none.
 func readTokens(file string) (tokens, error) {
-	f, err := os.Open(file)
-	if errors.Is(err, os.ErrNotExist) {
+	b, err := regular.Read(file, maxTokens, regular.Private)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return tokens{}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", err)
-	}
-	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
+	case errors.Is(err, regular.ErrRefused):
 		return nil, fmt.Errorf("tokens: %s is open to others than its owner; chmod 600 it", file)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxTokens+1))
-	if err != nil {
+	case err != nil && !errors.Is(err, regular.ErrLarge): // of that parseTokens tells
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
 	ts, err := parseTokens(b)

@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
+
+	"assent/internal/host/regular"
 )
 
 // Shell is the shell that runs the commands of a session, as far as the client's own notes tell: before
@@ -98,17 +101,20 @@ func readSnapshot(root *os.Root, name string) (string, error) {
 	if !fi.Mode().IsRegular() || fi.Size() > maxSnapshot {
 		return "", ErrNoShell
 	}
-	f, err := root.Open(name)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that took its place would not open
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSnapshot+1))
+	if _, err := regular.Check(f, 0); err != nil {
+		return "", ErrNoShell
+	}
+	b, err := regular.All(f, maxSnapshot)
+	if errors.Is(err, regular.ErrLarge) {
+		err = ErrNoShell
+	}
 	if err != nil {
 		return "", err
-	}
-	if len(b) > maxSnapshot {
-		return "", ErrNoShell
 	}
 	return string(b), nil
 }

@@ -12,13 +12,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 )
 
 const maxFile = 4 << 10
@@ -58,24 +57,17 @@ func Load(path string) (*Key, error) {
 
 // LoadAny is Load for a key that need not be a device's.
 func LoadAny(path string) (*Key, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || !fi.Mode().IsRegular() || int(st.Uid) != os.Geteuid() || fi.Mode().Perm()&0o077 != 0 {
+	text, err := regular.Read(path, maxFile, regular.NoLink|regular.Mine|regular.Private)
+	switch {
+	case errors.Is(err, regular.ErrRefused):
 		return nil, fmt.Errorf("%s has to be a file of yours that nobody else can read: chmod 600 %[1]s", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+	case errors.Is(err, regular.ErrLarge):
+		return nil, unusable(path)
+	case err != nil:
+		return nil, err
 	}
 	var in file
-	if len(text) > maxFile || json.Unmarshal(text, &in) != nil {
+	if json.Unmarshal(text, &in) != nil {
 		return nil, unusable(path)
 	}
 	any, err := x509.ParsePKCS8PrivateKey(in.Key)

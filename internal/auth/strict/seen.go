@@ -1,12 +1,13 @@
 package strict
 
 import (
-	"io"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"assent/internal/host/regular"
 )
 
 // maxSeen bounds the file of what was seen.
@@ -19,13 +20,8 @@ const maxSeen = 8 << 10
 // readSeen returns when the newest rules were signed that were here, by thumbprint. Lines that are none count for nothing.
 func readSeen(file string) map[string]time.Time {
 	seen := map[string]time.Time{}
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return seen
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSeen))
-	if err != nil {
+	text, err := regular.Read(file, maxSeen, regular.NoLink)
+	if err != nil && !errors.Is(err, regular.ErrLarge) { // the beginning of a longer one counts
 		return seen
 	}
 	for line := range strings.Lines(string(text)) {

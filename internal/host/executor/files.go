@@ -3,7 +3,6 @@ package executor
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 
 	"assent/internal/host/process"
+	"assent/internal/host/regular"
 )
 
 // errDamaged says that what a session's directory holds cannot be believed. Nothing more may happen to the session.
@@ -19,24 +19,18 @@ var errDamaged = errors.New("the session cannot be gone on with; move its direct
 // openRegular opens a session's file, which has to be a regular one of this user's, and to be written to without
 // another name: a link that somebody put there leads to another file, and a pipe never ends. It never waits.
 func openRegular(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
-		return nil, fmt.Errorf("%s is no file: %w", path, errDamaged)
+	want := regular.NoLink | regular.Mine
+	if flags&os.O_RDWR != 0 {
+		want |= regular.OneName
 	}
-	if err != nil {
-		return nil, err
+	f, _, err := regular.Open(path, flags, want)
+	switch {
+	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENXIO):
+		err = fmt.Errorf("%s is no file: %w", path, errDamaged)
+	case errors.Is(err, regular.ErrRefused):
+		err = fmt.Errorf("%s is not a file of this user's, and of nothing else: %w", path, errDamaged)
 	}
-	fi, err := f.Stat()
-	if err == nil {
-		if st, ok := fi.Sys().(*syscall.Stat_t); !ok || !fi.Mode().IsRegular() || int(st.Uid) != os.Geteuid() || flags&os.O_RDWR != 0 && st.Nlink != 1 {
-			err = fmt.Errorf("%s is not a file of this user's, and of nothing else: %w", path, errDamaged)
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return f, err
 }
 
 // makeFile makes an empty file in the place of whatever stands there, which it leaves as it is.
@@ -82,8 +76,8 @@ func readFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
+	text, err := regular.All(f, most)
+	if errors.Is(err, regular.ErrLarge) {
 		err = fmt.Errorf("%s is larger than is read: %w", path, errDamaged)
 	}
 	return text, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assent/internal/api"
+	"assent/internal/host/regular"
 )
 
 // maxJournal bounds the journal of one session, in bytes. When it is full the session takes nothing more.
@@ -100,8 +101,8 @@ func openJournal(path string, each func(entry)) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxJournal+maxEntry+1))
-	if err == nil && len(text) > maxJournal+maxEntry { // no end of it may be cut off: what it says was done is not done again
+	text, err := regular.All(f, maxJournal+maxEntry)
+	if errors.Is(err, regular.ErrLarge) { // no end of it may be cut off: what it says was done is not done again
 		err = errDamaged
 	}
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"os"
 	"path"
 	"strings"
-	"syscall"
 
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 )
 
 const (
@@ -111,17 +111,9 @@ func resolve(dir, name string) string {
 	return path.Clean(name)
 }
 
-// openRegular opens a file for reading if it is a regular one. O_NONBLOCK keeps the open of a
-// FIFO from waiting for a writer.
+// openRegular opens a file for reading if it is a regular one, nil if not.
 func openRegular(name string) *os.File {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil
-	}
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		f.Close()
-		return nil
-	}
+	f, _, _ := regular.Open(name, os.O_RDONLY, 0)
 	return f
 }
 
@@ -132,25 +124,11 @@ func readSmall(name string) []byte {
 }
 
 func readUpTo(name string, limit int) []byte {
-	f := openRegular(name)
-	if f == nil {
+	b, err := regular.Read(name, int64(limit), 0)
+	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	b := make([]byte, 0, 512)
-	for {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		n, err := f.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if len(b) > limit {
-			return nil
-		}
-		if err != nil || n == 0 {
-			return b
-		}
-	}
+	return b
 }
 
 // firstLine returns b up to its first line end, without trailing blanks.

@@ -25,6 +25,7 @@ import (
 
 	"assent/internal/host/peercred"
 	"assent/internal/host/process"
+	"assent/internal/host/regular"
 )
 
 // Session is a live session as its file describes it.
@@ -104,19 +105,10 @@ func find(dir, sessionID string) (live []Session, err error) {
 // read reads the file of a session with this id, if it is this user's.
 func read(path, sessionID string) (s Session, err error) {
 	// What is no file any more when it is opened is neither followed nor waited for.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return s, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return s, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile || !ours(info) {
+	b, err := regular.Read(path, maxFile, regular.NoLink|regular.Mine)
+	if errors.Is(err, regular.ErrRefused) || errors.Is(err, regular.ErrLarge) {
 		return s, ErrNone
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return s, err
 	}

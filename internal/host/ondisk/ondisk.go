@@ -10,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 )
 
 // MaxText is the longest text that a look brings along, in bytes.
@@ -85,15 +85,11 @@ func look(path string, hidden func(string) bool) Found {
 	if i, err := os.Stat(real); err != nil || !i.Mode().IsRegular() {
 		return unseen()
 	}
-	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, i, err := regular.Open(real, os.O_RDONLY, regular.NoLink)
 	if err != nil {
 		return unseen()
 	}
 	defer f.Close()
-	i, err := f.Stat()
-	if err != nil || !i.Mode().IsRegular() {
-		return unseen()
-	}
 	found := Found{Overwrites: &hook.Overwrites{Exists: true, Bytes: i.Size()}}
 	switch {
 	case hidden == nil:
@@ -113,13 +109,13 @@ func look(path string, hidden func(string) bool) Found {
 
 // read takes the text of a file along.
 func (found Found) read(f io.Reader) Found {
-	b, err := io.ReadAll(io.LimitReader(f, MaxText+1))
+	b, err := regular.All(f, MaxText)
 	switch {
+	case errors.Is(err, regular.ErrLarge): // it has grown
+		found.Why = hook.BeforeLarge
+		return found
 	case err != nil:
 		found.Why = hook.BeforeUnseen
-		return found
-	case len(b) > MaxText: // it has grown
-		found.Why = hook.BeforeLarge
 		return found
 	}
 	found.Overwrites.Lines = lines(bytes.NewReader(b))

@@ -62,7 +62,7 @@ func (a Accepted) Add(project string, b Brought, now time.Time) error {
 
 func (a Accepted) read() (map[string]acceptance, error) {
 	all := map[string]acceptance{}
-	text, err := regular(a.Path, 1<<20)
+	text, err := unlinked(a.Path, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}

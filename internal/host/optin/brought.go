@@ -16,6 +16,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/host/gitrepo"
+	"assent/internal/host/regular"
 	"assent/internal/text/show"
 )
 
@@ -108,8 +109,8 @@ func Bring(project, home string) (Brought, error) {
 		if len(b.Files) == maxBroughtFiles {
 			return fmt.Errorf("%s has more than %d files", filepath.Join(project, broughtDir), maxBroughtFiles)
 		}
-		text, err := regular(path, left)
-		if errors.Is(err, errTooLarge) {
+		text, err := unlinked(path, left)
+		if errors.Is(err, regular.ErrLarge) {
 			return fmt.Errorf("what the project has for Claude Code is larger than %d MiB", maxBroughtBytes>>20)
 		}
 		if err != nil {
@@ -219,28 +220,16 @@ func list(dir string, most int) ([]fs.DirEntry, error) {
 	return all, nil
 }
 
-var errTooLarge = errors.New("the file is larger than is read")
-
-// regular reads a file that is one, of at most most bytes. Links are not followed: what they lead to can change elsewhere.
-func regular(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("%s is a link, so what it brings can change elsewhere; put the file itself there", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = errTooLarge
+// unlinked reads a file that is one, of at most most bytes. Links are not followed: what they lead to can change elsewhere.
+func unlinked(path string, most int64) ([]byte, error) {
+	text, err := regular.Read(path, most, regular.NoLink)
+	switch {
+	case errors.Is(err, syscall.ELOOP):
+		err = fmt.Errorf("%s is a link, so what it brings can change elsewhere; put the file itself there", path)
+	case errors.Is(err, regular.ErrRefused):
+		err = fmt.Errorf("%s is no file", path)
+	case errors.Is(err, regular.ErrLarge):
+		err = regular.ErrLarge
 	}
 	return text, err
 }

@@ -6,7 +6,6 @@ package optin
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"assent/internal/agent/claude/install"
+	"assent/internal/host/regular"
 	"assent/internal/text/strictyaml"
 )
 
@@ -120,21 +120,16 @@ func Read(path string) (File, error) {
 // its place. A longer one than most bytes comes with one byte more. The error is fs.ErrNotExist where there is
 // none, and else says what to do.
 func Own(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) {
+	f, fi, err := regular.Open(path, os.O_RDONLY, regular.NoLink)
+	switch {
+	case errors.Is(err, syscall.ELOOP):
 		return nil, fmt.Errorf("%s is a link; put the file itself there", path)
-	}
-	if err != nil {
+	case errors.Is(err, regular.ErrRefused):
+		return nil, fmt.Errorf("%s is no file", path)
+	case err != nil:
 		return nil, err
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
-	}
 	if uid := owner(fi); uid != os.Geteuid() {
 		return nil, fmt.Errorf("%s belongs to %s; it has to be your own", path, userName(uid))
 	}
@@ -148,8 +143,8 @@ func Own(path string, most int64) ([]byte, error) {
 	if o := Others(dir); o != nil {
 		return nil, fmt.Errorf("%w, and so could replace %s", o, path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
+	text, err := regular.All(f, most)
+	if err != nil && !errors.Is(err, regular.ErrLarge) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return text, nil

@@ -12,12 +12,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"assent/internal/agent/claude"
 	"assent/internal/agent/claude/streamjson"
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 )
 
 // Standing is where a text is.
@@ -86,18 +86,14 @@ func (m *mark) standing(p Process, now time.Time) Standing {
 
 // file takes in one file.
 func (m *mark) file(name, content string) error {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, info, err := regular.Open(name, os.O_RDONLY, regular.NoLink|regular.Mine)
+	if errors.Is(err, regular.ErrRefused) {
+		return fmt.Errorf("%s is no file of this user's", name)
+	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Getuid() {
-		return fmt.Errorf("%s is no file of this user's", name)
-	}
 	return m.lines(io.NewSectionReader(f, max(info.Size()-maxRead, 0), maxRead), content) // however fast it grows
 }
 

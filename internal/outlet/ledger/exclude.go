@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"assent/internal/host/gitrepo"
+	"assent/internal/host/regular"
 )
 
 const (
@@ -82,15 +83,12 @@ func addLine(r *os.Root, path string) error {
 
 // readExclude returns the file, which need not be there.
 func readExclude(path string) ([]byte, error) {
-	fi, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
+	b, err := regular.Read(path, maxExclude, 0)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() || fi.Size() > maxExclude {
+	case errors.Is(err, regular.ErrRefused), errors.Is(err, regular.ErrLarge):
 		return nil, fmt.Errorf("%s is too large, or no file", path)
 	}
-	return os.ReadFile(path)
+	return b, err
 }

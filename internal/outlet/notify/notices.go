@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 )
 
 // Notice is one service of the file of notices: a URL as shoutrrr knows them, or a webhook.
@@ -61,26 +62,22 @@ const (
 // ReadNotices reads the file of notices. Only its owner may be able to read it, for it is full of
 // secrets; its errors do not show them. A file that is not there is fs.ErrNotExist.
 func ReadNotices(path string) ([]Notice, error) {
-	f, err := os.Open(path)
+	f, fi, err := regular.Open(path, os.O_RDONLY, 0)
+	if errors.Is(err, regular.ErrRefused) {
+		return nil, fmt.Errorf("notices: %s is no file", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("notices: %w", err)
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("notices: %w", err)
-	}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
 		return nil, fmt.Errorf("notices: %s belongs to another user (uid %d); make one of your own", path, st.Uid)
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("notices: %s is no file", path)
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("notices: others can read %s, and it holds secrets; run: chmod 600 %s", path, path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxNoticesFile+1))
-	if err != nil {
+	data, err := regular.All(f, maxNoticesFile)
+	if err != nil && !errors.Is(err, regular.ErrLarge) { // of that parseNotices tells
 		return nil, fmt.Errorf("notices: read %s: %w", path, err)
 	}
 	list, err := parseNotices(data)

@@ -3,7 +3,6 @@ package files
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"assent/internal/auth/signed"
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 	"assent/internal/policy"
 )
 
@@ -128,15 +128,14 @@ func (f *file) read() ([]byte, error) {
 	if err := f.trusted(filepath.Dir(path), true); err != nil {
 		return nil, err
 	}
-	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	in, fi, err := regular.Open(path, os.O_RDONLY, regular.NoLink)
+	if errors.Is(err, regular.ErrRefused) {
+		return nil, errors.Unwrap(err) // without the path, which who is told knows
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	fi, err := in.Stat()
-	if err != nil {
-		return nil, err
-	}
 	if err := f.trusts(path, fi, false); err != nil {
 		return nil, err
 	}
@@ -222,19 +221,16 @@ func (f *file) trusts(path string, fi fs.FileInfo, dir bool) error {
 
 // whole reads an open file that nobody writes to meanwhile.
 func whole(in *os.File, most int64) ([]byte, error) {
-	before, err := in.Stat()
+	before, err := regular.Check(in, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !before.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	b, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > most {
+	b, err := regular.All(in, most)
+	if errors.Is(err, regular.ErrLarge) {
 		return nil, fmt.Errorf("it is larger than %d bytes", most)
+	}
+	if err != nil {
+		return nil, err
 	}
 	after, err := in.Stat()
 	if err != nil {

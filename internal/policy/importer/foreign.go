@@ -3,6 +3,7 @@ package importer
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 	"assent/internal/policy"
 )
 
@@ -107,18 +109,23 @@ func quotedGlob(path string) string {
 }
 
 func readFile(path string) ([]byte, error) {
-	in, err := os.Stat(path)
-	if err == nil && (!in.Mode().IsRegular() || in.Size() > maxSettings) {
-		err = fmt.Errorf("it is no regular file of at most %d bytes", maxSettings)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := readSettings(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, policy.WithoutPath(err))
 	}
 	return text, nil
+}
+
+// readSettings reads a file that an agent may have put there.
+func readSettings(path string) ([]byte, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	text, err := regular.Read(path, maxSettings, 0)
+	if errors.Is(err, regular.ErrRefused) || errors.Is(err, regular.ErrLarge) {
+		err = fmt.Errorf("it is no regular file of at most %d bytes", maxSettings)
+	}
+	return text, err
 }
 
 // rank is the order of entries: deny, ask, allow, then other settings.

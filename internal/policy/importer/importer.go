@@ -9,7 +9,6 @@ package importer
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 
 	"assent/internal/policy"
@@ -71,14 +70,7 @@ func (m *Import) Count(state string) int {
 // Read reads the settings that c names, a JSON file that may hold comments. An error says which
 // file cannot be read and why.
 func Read(c Config) (*Import, error) {
-	in, err := os.Stat(c.Settings)
-	if err == nil && (!in.Mode().IsRegular() || in.Size() > maxSettings) {
-		err = fmt.Errorf("it is no regular file of at most %d bytes", maxSettings)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(c.Settings)
-	}
+	text, err := readSettings(c.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("read settings %s: %w", c.Settings, policy.WithoutPath(err))
 	}

@@ -3,10 +3,11 @@ package uplink
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"assent/internal/host/regular"
 )
 
 // maxConf bounds the file, in bytes.
@@ -93,20 +94,11 @@ func (k Known) Page() (string, error) {
 
 // ReadSecret reads a small file that holds a secret, and refuses one that others than its owner may read.
 func ReadSecret(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s holds a secret and is open to others than its owner; chmod 600 it", path)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxConf+1))
-	if err == nil && len(b) > maxConf {
+	b, err := regular.Read(path, maxConf, regular.Private)
+	switch {
+	case errors.Is(err, regular.ErrRefused):
+		err = fmt.Errorf("%s holds a secret and is open to others than its owner; chmod 600 it", path)
+	case errors.Is(err, regular.ErrLarge):
 		err = fmt.Errorf("%s has more than %d bytes", path, maxConf)
 	}
 	return b, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	copilotinstall "assent/internal/agent/copilot/install"
 	"assent/internal/agent/droid"
 	droidinstall "assent/internal/agent/droid/install"
+	"assent/internal/host/regular"
 	"assent/internal/setup/installer"
 	"assent/internal/text/strictjson"
 )
@@ -137,7 +137,7 @@ func copilotAllows(env func(string) string) bool {
 		return false
 	}
 	for _, name := range []string{"settings.json", "config.json"} {
-		b, err := os.ReadFile(filepath.Join(home, name))
+		b, err := regular.Read(filepath.Join(home, name), 1<<20, 0)
 		if err != nil {
 			continue
 		}

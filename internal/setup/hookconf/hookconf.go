@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"assent/internal/host/regular"
 )
 
 // maxConf bounds the file, as the hook client does.
@@ -135,7 +137,7 @@ func set(text string, s Setting) string {
 
 // Get returns the value of a setting in the file, "" where it has none.
 func Get(file, name string) (string, error) {
-	b, err := os.ReadFile(file)
+	b, err := regular.Read(file, maxConf, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}

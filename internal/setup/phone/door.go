@@ -13,7 +13,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/netip"
 	"net/url"
@@ -21,8 +20,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"assent/internal/host/regular"
 )
 
 // Way says how a phone reaches the page.
@@ -61,29 +61,19 @@ const maxFile = 64 << 10
 // Load reads the door of a state directory; an error that is fs.ErrNotExist says that there is none. A file
 // that others could read or that another user wrote is refused.
 func Load(stateDir string) (*Door, error) {
-	f, err := os.Open(File(stateDir))
-	if err != nil {
+	file := File(stateDir)
+	b, err := regular.Read(file, maxFile, regular.Mine|regular.Private)
+	switch {
+	case errors.Is(err, regular.ErrRefused):
+		return nil, fmt.Errorf("%s has to be a file of yours that nobody else can read: chmod 600", file)
+	case errors.Is(err, regular.ErrLarge):
+		return nil, fmt.Errorf("%s is too large", file)
+	case err != nil:
 		return nil, err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 || ok && int(st.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%s has to be a file of yours that nobody else can read: chmod 600", f.Name())
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxFile {
-		return nil, fmt.Errorf("%s is too large", f.Name())
 	}
 	d, err := Parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; to begin anew: assent phone --off, then assent phone", f.Name(), err)
+		return nil, fmt.Errorf("%s: %w; to begin anew: assent phone --off, then assent phone", file, err)
 	}
 	return d, nil
 }

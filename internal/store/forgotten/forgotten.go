@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"assent/internal/host/regular"
 	"assent/internal/store/kvmirror"
 	"assent/internal/text/digest"
 )
@@ -72,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*List, error) {
 		cfg.Logf = func(string, ...any) {}
 	}
 	l := &List{cfg: cfg, wake: make(chan struct{}, 1)}
-	if text, err := os.ReadFile(cfg.File); err == nil {
+	if text, err := regular.Read(cfg.File, 1<<10, 0); err == nil {
 		l.done, _ = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64) // else all is obeyed once more
 	}
 	var err error

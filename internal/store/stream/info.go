@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+
+	"assent/internal/host/regular"
 )
 
 // NATSInfo is what a reader of HOOK_EVENTS needs, the content of
@@ -29,8 +33,37 @@ func (s *Stream) Info() NATSInfo {
 	return s.info
 }
 
-func (s *Stream) infoPath() string {
-	return filepath.Join(s.cfg.Dir, ".runtime", "nats-info.json")
+// InfoPath is where the info of the broker of a state directory stands.
+func InfoPath(stateDir string) string { return filepath.Join(stateDir, ".runtime", "nats-info.json") }
+
+func (s *Stream) infoPath() string { return InfoPath(s.cfg.Dir) }
+
+// maxInfo bounds the file, in bytes.
+const maxInfo = 1 << 20
+
+// ReadInfo reads the info of the broker of a state directory. An error is fs.ErrNotExist where none listens.
+func ReadInfo(stateDir string) (info NATSInfo, err error) {
+	b, err := regular.Read(InfoPath(stateDir), maxInfo, 0)
+	if err == nil {
+		err = json.Unmarshal(b, &info)
+	}
+	return info, err
+}
+
+// InfoAt is the info of a broker with this address, which says no token.
+func InfoAt(address string) NATSInfo {
+	return NATSInfo{URL: address, Port: portOf(address), JetStream: true, Stream: HookEvents, Subjects: "hooks.>"}
+}
+
+// portOf is the port of a NATS address, of the first one in a list.
+func portOf(address string) int {
+	first, _, _ := strings.Cut(address, ",")
+	if u, err := url.Parse(strings.TrimSpace(first)); err == nil {
+		if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil && n > 0 {
+			return int(n)
+		}
+	}
+	return 4222
 }
 
 // writeInfo writes nats-info.json if the events engine listens, and otherwise removes what a

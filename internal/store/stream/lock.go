@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"assent/internal/host/regular"
 	"assent/internal/store/integrity"
 )
 
@@ -64,8 +65,10 @@ func lockDir(dir string) (*dirLock, error) {
 // of the record has at least. Releases that keep no mark write the pid alone.
 const lockMarks = "marks "
 
+const maxLock = 4 << 10 // bytes of a lock file
+
 func readKept(path string) (kept integrity.Kept) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, maxLock, 0)
 	if err != nil {
 		return kept
 	}
@@ -112,7 +115,7 @@ func (l *dirLock) write(sync bool) error {
 // lockOwner reads the pid in a lock file. Between the owner's lock and its write the file may
 // be empty, or hold the pid of the owner before.
 func lockOwner(path string) int {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, maxLock, 0)
 	if err != nil {
 		return 0
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"assent/internal/host/regular"
 )
 
 // maxSettings bounds a settings file, in bytes.
@@ -141,12 +142,12 @@ func read(path string, a *attributes) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d MiB, which is no settings file; settings may have %d MiB", path, fi.Size()>>20, maxSettings>>20)
 	}
 	// It may have been replaced by a pipe meanwhile, which would never open.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := regular.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read the settings: %w; make the file readable for you", err)
 	}
 	defer f.Close()
-	b, err := readAtMost(f, maxSettings)
+	b, err := regular.All(f, maxSettings)
 	if err != nil {
 		return nil, fmt.Errorf("read the settings %s: %w", path, err)
 	}
@@ -156,14 +157,6 @@ func read(path string, a *attributes) ([]byte, error) {
 		a.owned, a.uid, a.gid, a.links = true, int(st.Uid), int(st.Gid), uint64(st.Nlink)
 	}
 	return b, nil
-}
-
-func readAtMost(r io.Reader, n int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, n+1))
-	if err == nil && int64(len(b)) > n {
-		err = fmt.Errorf("more than %d bytes", n)
-	}
-	return b, err
 }
 
 // writable says why a file should not be written. It looks at the permission bits too: they do

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"assent/internal/host/regular"
 	"assent/internal/text/digest"
 )
 
@@ -38,15 +39,7 @@ func (o Options) memoryDir() string { return filepath.Join(o.StateDir, "install"
 // uninstall then takes out what it knows by sight. So it does with one that others could have
 // written, for uninstall writes what a memory says.
 func readMemory(dir, target string) memory {
-	f, err := os.OpenFile(filepath.Join(dir, key(target)+".json"), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would never open
-	if err != nil {
-		return memory{}
-	}
-	defer f.Close()
-	if fi, err := f.Stat(); err != nil || !ownAlone(fi) {
-		return memory{}
-	}
-	b, err := readAtMost(f, maxMemory)
+	b, err := regular.Read(filepath.Join(dir, key(target)+".json"), maxMemory, regular.Mine|regular.NoWriter)
 	var m memory
 	if err != nil || json.Unmarshal(b, &m) != nil || m.Path != target {
 		return memory{}

@@ -12,6 +12,7 @@ import (
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/droid"
 	"assent/internal/hook"
+	"assent/internal/host/regular"
 	"assent/internal/text/strictjson"
 )
 
@@ -71,6 +72,8 @@ func Options(env func(string) string, stateDir string, command []string, unanswe
 	}, nil
 }
 
+const maxHooks = 1 << 20 // bytes of a hooks.json
+
 // Shadowed says whether Droid passes over hooks in its settings: hooks.json beside them counts, event by event,
 // in their place. An error means that hooks.json could not be read.
 func Shadowed(env func(string) string) (file string, events []string, err error) {
@@ -79,7 +82,7 @@ func Shadowed(env func(string) string) (file string, events []string, err error)
 		return "", nil, err
 	}
 	file = filepath.Join(dir, "hooks.json")
-	b, err := os.ReadFile(file)
+	b, err := regular.Read(file, maxHooks, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return file, nil, nil
 	}
