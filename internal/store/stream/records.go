@@ -297,14 +297,14 @@ func (s *Stream) RecordsNow(ctx context.Context) (follow.Stream, error) {
 
 func (s *Stream) recordFollower(after follow.Cursor, apply func(hook.Record)) *follower {
 	return &follower{
-		engine: s.record, js: s.record.js, stream: RecordStream, at: after,
-		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-			rec, err := messageRecord(m.Headers(), m.Data(), meta.Sequence.Stream)
+		engine: s.record, js: s.record.js, stream: RecordStream, at: after, shared: s.recordReader,
+		apply: func(d *delivery) {
+			rec, err := d.record()
 			if err != nil {
 				s.logf("record: passing over a message: %v", err)
-				rec = hook.Record{Seq: meta.Sequence.Stream}
+				rec = hook.Record{Seq: d.seq}
 			}
-			rec.Stored = s.record.clock.stored(meta.Timestamp)
+			rec.Stored = s.record.clock.stored(d.stored)
 			apply(rec)
 		},
 	}
