@@ -315,10 +315,13 @@ func persist(ctx context.Context, brokers int, try func(attempt int) reply) (rep
 	return r, endExpired
 }
 
+// lost reports whether a broker may have taken what was sent, and did not say so.
+func (r *reply) lost() bool { return r.state == broken || r.state == gatewayLate }
+
 // hope orders what brokers answered by how much there is to be hoped for from another attempt.
 func (r *reply) hope() int {
 	switch {
-	case r.state == broken, r.state == gatewayLate:
+	case r.lost():
 		return 4
 	case r.retry, r.soon:
 		return 3

@@ -65,16 +65,22 @@ func (c *client) deliverWithin(w *agentWatch, limit, remaining time.Duration) []
 	return nil
 }
 
-// attemptEach sends an event that is not waited for once, and where a broker surely did not take it, to the
-// next one.
+// attemptEach sends an event that is not waited for once, and where a broker surely did not take it, or is not to be
+// spoken to, to the next one. Of those that did not take it, it returns the answer with the most hope in it.
 func (c *client) attemptEach(ctx context.Context, q *request) (r reply) {
 	for n := range c.targets {
 		if n > 0 {
 			c.turn()
 		}
 		q.to = c.to
-		r = c.attempt(ctx, q)
-		if r.state != absent && r.state != unreachable && r.state != unavailable || ctx.Err() != nil {
+		now := c.attempt(ctx, q)
+		if now.lost() || now.state == answered || now.state == conflict {
+			return now
+		}
+		if n == 0 || now.hope() >= r.hope() {
+			r = now
+		}
+		if ctx.Err() != nil {
 			break
 		}
 	}
@@ -98,27 +104,41 @@ var errEnough = errors.New("the time for draining is over")
 
 // drainSpool posts spooled events to a broker that does not drain the spool itself: it is on
 // another host, or runs as another user or in a container and cannot read it. A broker that
-// drains the spool holds its lock, and then this run does nothing. The time starts when the connection
-// is there, and the first event may take longer, so that every run gets at least one away.
+// drains the spool holds its lock, and then this run does nothing. Where one does not take them the next
+// is asked, and an event that one refuses for good is dropped unless another one may still take it.
 func (c *client) drainSpool(ctx context.Context, s *spool) {
-	if s.empty() {
-		return
+	hope := 0 // in those that were asked
+	for n := 0; n < len(c.targets) && !s.empty() && ctx.Err() == nil; n++ {
+		if n > 0 {
+			c.turn()
+		}
+		r := c.drainTo(ctx, s, hope == 0)
+		if r.state == answered {
+			return
+		}
+		hope = max(hope, r.hope())
 	}
+}
+
+// drainTo posts spooled events to one broker, and returns what kept it from taking all that it was given time for.
+// The time starts when the connection is there, and the first event may take longer, so that every run gets at
+// least one away.
+func (c *client) drainTo(ctx context.Context, s *spool, drops bool) (r reply) {
 	nc, err := c.to.dial(ctx)
 	if err != nil {
-		return
+		return reply{state: dialState(c.to, err), err: err}
 	}
 	defer nc.Close()
 	defer interruptible(ctx, nc)()
 	link, end, posted := newConn(nc), time.Now().Add(drainTime), false
-	_, _ = s.drain(c.targets[0].name, 0, func(r SpoolRecord) error { // the next run goes on
+	_, _ = s.drain(c.targets[0].name, 0, func(rec SpoolRecord) error { // the next run goes on
 		if link == nil || posted && time.Now().After(end) {
 			return errEnough
 		}
-		if r.Event.Type == hook.EventPermissionRequest {
+		if rec.Event.Type == hook.EventPermissionRequest {
 			return nil // never spooled by us; nobody waits for it any more
 		}
-		rep, again := link.post(&request{to: c.to, event: &r.Event, keep: true})
+		rep, again := link.post(&request{to: c.to, event: &rec.Event, keep: true})
 		posted = true
 		if !again {
 			link = nil
@@ -126,12 +146,14 @@ func (c *client) drainSpool(ctx context.Context, s *spool) {
 		switch {
 		case rep.state == answered, rep.state == conflict:
 			return nil
-		case rep.state == refused && permanent(rep.status):
+		case rep.state == refused && permanent(rep.status) && drops:
 			c.cfg.Warn(c.failure(rep) + "; a spooled event is dropped")
 			return nil
 		}
+		r = rep
 		return errEnough
 	})
+	return r
 }
 
 // post is exchange for a connection that goes on.

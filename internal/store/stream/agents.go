@@ -111,7 +111,7 @@ func (s *Stream) AgentsNow(ctx context.Context) (follow.Cursor, error) {
 func (s *Stream) AgentsAfter(ctx context.Context, c follow.Cursor, fn func(data []byte)) error {
 	f := &follower{
 		engine: s.events, js: s.events.js, stream: agentsStream, filter: agentSessionSubjects, at: c, onlyNew: c == (follow.Cursor{}), lossy: true,
-		apply: func(m jetstream.Msg, _ *jetstream.MsgMetadata) { fn(m.Data()) },
+		apply: func(d *delivery) { fn(d.Data()) },
 	}
 	return f.run(ctx)
 }

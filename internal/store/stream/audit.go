@@ -72,9 +72,9 @@ func (s *Stream) AppendBlock(ctx context.Context, after uint64, body []byte) err
 // EntriesAfter implements tree.Store.
 func (s *Stream) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry)) error {
 	f := &follower{
-		engine: s.record, js: s.record.js, stream: RecordStream, at: c, anew: follow.ErrAnew,
-		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-			fn(tree.Entry{Seq: meta.Sequence.Stream, Subject: m.Subject(), Header: m.Headers(), Body: m.Data()})
+		engine: s.record, js: s.record.js, stream: RecordStream, at: c, anew: follow.ErrAnew, shared: s.recordReader,
+		apply: func(d *delivery) {
+			fn(tree.Entry{Seq: d.seq, Subject: d.Subject(), Header: d.Headers(), Body: d.Data()})
 		},
 	}
 	return f.run(ctx)

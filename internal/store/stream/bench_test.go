@@ -111,9 +111,9 @@ func BenchmarkReplay(b *testing.B) {
 				ctx, cancel := context.WithCancel(b.Context())
 				seen := 0
 				f := follower{engine: s.events, js: s.events.js, stream: EventsStream, caughtUp: cancel,
-					apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+					apply: func(d *delivery) {
 						if decode {
-							if _, err := messageRecord(m.Headers(), m.Data(), meta.Sequence.Stream); err != nil {
+							if _, err := d.record(); err != nil {
 								b.Fatal(err)
 							}
 						}

@@ -166,10 +166,10 @@ func (s *Stream) EventsAfter(ctx context.Context, c follow.Cursor, fn func(hook.
 func (s *Stream) eventFollower(after follow.Cursor, fn func(hook.Event)) *follower {
 	fn = countMissed(after.Seq, fn)
 	return &follower{
-		engine: s.events, js: s.events.js, stream: EventsStream, at: after, lossy: true,
-		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-			s.order.see(meta.Sequence.Stream)
-			fn(EventOf(m, meta.Sequence.Stream, meta.Timestamp))
+		engine: s.events, js: s.events.js, stream: EventsStream, at: after, lossy: true, shared: s.eventReader,
+		apply: func(d *delivery) {
+			s.order.see(d.seq)
+			fn(EventOf(d, d.seq, d.stored))
 		},
 	}
 }

@@ -30,7 +30,14 @@ type follower struct {
 	lossy   bool          // a power cut may take the stream's last messages and reuse their sequences
 	applied bool          // something was applied
 	holes   int           // how often messages were gone between two
-	apply   func(jetstream.Msg, *jetstream.MsgMetadata)
+	apply   func(*delivery)
+	// shared is the reader of the whole stream that others read along with; nil: there is none.
+	shared *shared
+	// began is called with the session and the cursor behind which messages are read from then on, ended when they are
+	// no more. Both may be nil.
+	began func(context.Context, follow.Cursor)
+	ended func()
+	quiet bool // what it would log, others do who follow the same
 	// counts is called with a stream when the sequences of its messages are those that the follower has
 	// told: when it begins in the one it was in, and behind the first message of another. May be nil.
 	counts func(made time.Time)
@@ -43,6 +50,9 @@ var errOdd = errors.New("the consumer has to be made anew")
 
 // run follows until ctx is done and returns its error, or ErrClosed, or what f.anew is.
 func (f *follower) run(ctx context.Context) error {
+	if f.shared != nil {
+		defer f.shared.enter(f.js)()
+	}
 	const shortest, longest = 5 * time.Millisecond, 500 * time.Millisecond
 	pause := shortest
 	lastLogged := ""
@@ -63,7 +73,7 @@ func (f *follower) run(ctx context.Context) error {
 		}
 		if session.Err() == nil && f.engine.healthy() == nil && !errors.Is(err, errOdd) && err.Error() != lastLogged {
 			lastLogged = err.Error()
-			f.engine.logf("%s: reading %s was interrupted, going on: %v", f.engine.kind.name, f.stream, err)
+			f.logf("%s: reading %s was interrupted, going on: %v", f.engine.kind.name, f.stream, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -74,16 +84,36 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// pass makes a consumer and applies what it delivers until something is wrong.
+// pass applies what is delivered until something is wrong: to a consumer of its own, and once that has caught up to all
+// who read along.
 func (f *follower) pass(ctx, session context.Context) error {
 	if session.Err() != nil {
 		return errOdd
 	}
+	along, err := f.consume(ctx, session)
+	if along == nil {
+		return err
+	}
+	defer along.leave()
+	for {
+		d, err := along.next(ctx, session)
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil || session.Err() != nil || d.seq <= f.at.Seq {
+			return errOdd
+		}
+		f.take(d)
+	}
+}
+
+// consume makes a consumer and applies what it delivers until something is wrong, or until f may read along.
+func (f *follower) consume(ctx, session context.Context) (*companion, error) {
 	createCtx, cancel := context.WithTimeout(ctx, 2*f.engine.answerTime())
 	defer cancel()
 	defer context.AfterFunc(session, cancel)()
 	if err := f.findStart(createCtx); err != nil {
-		return err
+		return nil, err
 	}
 	consumer, err := f.js.CreateConsumer(createCtx, f.stream, jetstream.ConsumerConfig{
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
@@ -96,21 +126,28 @@ func (f *follower) pass(ctx, session context.Context) error {
 		InactiveThreshold: 30 * time.Second,
 	})
 	if err != nil {
-		return fmt.Errorf("make a consumer: %w", err)
+		return nil, fmt.Errorf("make a consumer: %w", err)
 	}
 	info := consumer.CachedInfo()
 	defer f.drop(info.Name)
 	// The consumer may be another stream's than the one that was looked at.
 	begin := f.at
 	if err := f.findStart(createCtx); err != nil {
-		return err
+		return nil, err
 	}
 	if f.at != begin {
-		return errOdd
+		return nil, errOdd
 	}
 	missing := info.NumPending
 	if missing == 0 {
 		f.reached()
+		if along := f.join(session); along != nil {
+			return along, nil
+		}
+	}
+	if f.began != nil {
+		f.began(session, f.at)
+		defer f.ended()
 	}
 	messages, err := consumer.Messages(
 		jetstream.PullMaxMessagesWithBytesLimit(4096, 16<<20),
@@ -118,7 +155,7 @@ func (f *follower) pass(ctx, session context.Context) error {
 		jetstream.PullHeartbeat(time.Second),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true))
 	if err != nil {
-		return fmt.Errorf("read: %w", err)
+		return nil, fmt.Errorf("read: %w", err)
 	}
 	defer messages.Stop()
 	defer context.AfterFunc(ctx, messages.Stop)()
@@ -126,35 +163,59 @@ func (f *follower) pass(ctx, session context.Context) error {
 	for delivered := uint64(1); ; delivered++ {
 		m, err := f.next(ctx, messages)
 		if err != nil {
-			return fmt.Errorf("read: %w", err)
+			return nil, fmt.Errorf("read: %w", err)
 		}
 		if ctx.Err() != nil || session.Err() != nil {
-			return errOdd // what is still in the buffer is read again, or not wanted
+			return nil, errOdd // what is still in the buffer is read again, or not wanted
 		}
 		meta, err := m.Metadata()
 		if err != nil {
-			return fmt.Errorf("read: %w", err)
+			return nil, fmt.Errorf("read: %w", err)
 		}
 		if meta.Sequence.Consumer != delivered || meta.Sequence.Stream <= f.at.Seq {
-			return errOdd // a delivery was lost on the way
-		}
-		if f.at.Seq > 0 && f.filter == "" && meta.Sequence.Stream > f.at.Seq+1 {
-			// Too old, forgotten, or in a damaged block, of which the server says nothing. A session that
-			// was forgotten leaves thousands of holes: the log gets a line when their number has doubled.
-			if f.holes++; f.holes&(f.holes-1) == 0 {
-				f.engine.logf("%s: %s: messages %d to %d are gone, skipping them (hole %d)", f.engine.kind.name, f.stream, f.at.Seq+1, meta.Sequence.Stream-1, f.holes)
-			}
+			return nil, errOdd // a delivery was lost on the way
 		}
 		if err := f.enter(ctx, session, m, meta); err != nil {
-			return err
+			return nil, err
 		}
-		f.apply(m, meta)
-		if f.at.Seq, f.applied = meta.Sequence.Stream, true; f.counts != nil {
-			f.counts(f.at.Made)
-		}
+		f.take(&delivery{Msg: m, seq: meta.Sequence.Stream, stored: meta.Timestamp})
 		if delivered >= missing || meta.NumPending == 0 {
 			f.reached()
 		}
+		if meta.NumPending == 0 {
+			if along := f.join(session); along != nil {
+				return along, nil
+			}
+		}
+	}
+}
+
+// join lets f read along if it can.
+func (f *follower) join(session context.Context) *companion {
+	if f.shared == nil || f.caughtUp != nil {
+		return nil
+	}
+	return f.shared.join(session, f.at)
+}
+
+// take applies a message.
+func (f *follower) take(d *delivery) {
+	if f.at.Seq > 0 && f.filter == "" && d.seq > f.at.Seq+1 {
+		// Too old, forgotten, or in a damaged block, of which the server says nothing. A session that
+		// was forgotten leaves thousands of holes: the log gets a line when their number has doubled.
+		if f.holes++; f.holes&(f.holes-1) == 0 {
+			f.logf("%s: %s: messages %d to %d are gone, skipping them (hole %d)", f.engine.kind.name, f.stream, f.at.Seq+1, d.seq-1, f.holes)
+		}
+	}
+	f.apply(d)
+	if f.at.Seq, f.applied = d.seq, true; f.counts != nil {
+		f.counts(f.at.Made)
+	}
+}
+
+func (f *follower) logf(format string, args ...any) {
+	if !f.quiet {
+		f.engine.logf(format, args...)
 	}
 }
 
@@ -178,7 +239,7 @@ func (f *follower) next(ctx context.Context, messages jetstream.MessagesContext)
 	}
 	m, err := messages.Next(jetstream.NextMaxWait(time.Second))
 	if err != nil && errors.Is(f.look(ctx), jetstream.ErrMsgNotFound) {
-		f.engine.logf("%s: %s: what stands behind message %d cannot be read, going on without it", f.engine.kind.name, f.stream, f.at.Seq)
+		f.logf("%s: %s: what stands behind message %d cannot be read, going on without it", f.engine.kind.name, f.stream, f.at.Seq)
 		f.reached()
 	}
 	if err != nil {
@@ -229,7 +290,7 @@ func (f *follower) findStart(ctx context.Context) error {
 	f.at = next
 	switch {
 	case found != follow.Same:
-		f.engine.logf("%s: %s", f.engine.kind.name, found.Explain(f.stream, was, now))
+		f.logf("%s: %s", f.engine.kind.name, found.Explain(f.stream, was, now))
 	case f.counts != nil:
 		f.counts(now.Made)
 	}

@@ -127,14 +127,14 @@ func (b bucket) Watch(ctx context.Context, prefix string, fn func(key string, va
 	f := follower{
 		engine: b.s.record, js: b.s.record.js, stream: b.stream, filter: b.subjects + prefix + ">",
 		anew: kvmirror.ErrAnew, whole: true,
-		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+		apply: func(m *delivery) {
 			value := m.Data()
 			if m.Headers().Get(kvOperation) != "" { // DEL or PURGE
 				value = nil
 			} else if value == nil {
 				value = []byte{}
 			}
-			fn(strings.TrimPrefix(m.Subject(), b.subjects), value, meta.Sequence.Stream)
+			fn(strings.TrimPrefix(m.Subject(), b.subjects), value, m.seq)
 		},
 		caughtUp: caughtUp,
 	}

@@ -37,16 +37,19 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	if hook.Mutant("no-fsync-wait") && rec.Step == hook.StepDecided { // told before it is acknowledged, and lost
 		return after + 1, nil
 	}
-	err = s.record.write(ctx, msg.Size(), func(ctx context.Context) (err error) {
-		sent = true
-		if hook.Mutant("no-compare-and-set") {
-			seq, err = s.record.store(ctx, RecordStream, msg, jetstream.WithRetryAttempts(0))
+	write := func() error {
+		return s.record.write(ctx, msg.Size(), func(ctx context.Context) (err error) {
+			sent = true
+			if hook.Mutant("no-compare-and-set") {
+				seq, err = s.record.store(ctx, RecordStream, msg, jetstream.WithRetryAttempts(0))
+				return err
+			}
+			seq, err = s.record.store(ctx, RecordStream, msg,
+				jetstream.WithExpectLastSequencePerSubject(after), jetstream.WithRetryAttempts(0))
 			return err
-		}
-		seq, err = s.record.store(ctx, RecordStream, msg,
-			jetstream.WithExpectLastSequencePerSubject(after), jetstream.WithRetryAttempts(0))
-		return err
-	})
+		})
+	}
+	err = write()
 	switch {
 	case err == nil:
 		return seq, nil
@@ -55,26 +58,30 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	}
 	// Either the server refused, perhaps because an earlier attempt with this very record
 	// went through after all, or nobody knows. The request's records do.
-	timeout := lookTimeout
-	if isConflict(err) {
-		timeout = s.record.answerTime() // the engine works, however busy it is
-	}
-	seq, lookErr := s.lookFor(ctx, rec, after, timeout)
-	if errorCode(err) == wrongLastSequenceInFlight {
-		// The record that came first may not be readable yet. A loser that said so before it
-		// can be read would send its caller to look for a settlement that is not there.
-		end := time.Now().Add(inFlightTimeout)
-		for errors.Is(lookErr, errNotThere) && time.Now().Before(end) {
-			time.Sleep(5 * time.Millisecond)
-			seq, lookErr = s.lookFor(ctx, rec, after, timeout)
+	look := func() (uint64, error) {
+		if isConflict(err) {
+			return s.lookFor(ctx, rec, after, s.record.answerTime()) // the engine works, however busy it is
 		}
-		if errors.Is(lookErr, errNotThere) {
+		return s.lookFor(ctx, rec, after, lookTimeout)
+	}
+	found, lookErr := look()
+	// Another record of the request is on its way through the cluster, and cannot be read yet. It may be the one that
+	// this one follows, for the leader is not always the first to have it: then this one is taken a moment later. Or
+	// it is this one's rival: a loser that said so before that can be read would send its caller to look for a
+	// settlement that is not there. This one was refused, so to send it again records nothing twice.
+	for end := time.Now().Add(inFlightTimeout); errorCode(err) == wrongLastSequenceInFlight && errors.Is(lookErr, errNotThere); {
+		if time.Now().After(end) {
 			return 0, fmt.Errorf("append record: another one is on its way, and does not come: %w", s.record.refused(err))
 		}
+		time.Sleep(5 * time.Millisecond)
+		if err = write(); err == nil {
+			return seq, nil
+		}
+		found, lookErr = look()
 	}
 	switch {
 	case lookErr == nil:
-		return seq, nil
+		return found, nil
 	case errors.Is(lookErr, broker.ErrConflict):
 		if hook.Mutant("conflict-is-success") {
 			return after + 1, nil
@@ -297,14 +304,14 @@ func (s *Stream) RecordsNow(ctx context.Context) (follow.Stream, error) {
 
 func (s *Stream) recordFollower(after follow.Cursor, apply func(hook.Record)) *follower {
 	return &follower{
-		engine: s.record, js: s.record.js, stream: RecordStream, at: after,
-		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-			rec, err := messageRecord(m.Headers(), m.Data(), meta.Sequence.Stream)
+		engine: s.record, js: s.record.js, stream: RecordStream, at: after, shared: s.recordReader,
+		apply: func(d *delivery) {
+			rec, err := d.record()
 			if err != nil {
 				s.logf("record: passing over a message: %v", err)
-				rec = hook.Record{Seq: meta.Sequence.Stream}
+				rec = hook.Record{Seq: d.seq}
 			}
-			rec.Stored = s.record.clock.stored(meta.Timestamp)
+			rec.Stored = s.record.clock.stored(d.stored)
 			apply(rec)
 		},
 	}

@@ -87,12 +87,14 @@ type Stream struct {
 	record   *engine
 	order    order
 	observed observed
-	noAgents bool             // nothing of agents is published; set by Open
-	noTexts  bool             // there is no stream for texts; set by Open
-	mark     *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
-	damage   error            // what is wrong with the record; nil if nothing is
-	repair   integrity.Report // of Config.Repair
-	aging    sync.WaitGroup
+	// Of all that follow the events, and the record.
+	eventReader, recordReader *shared
+	noAgents                  bool             // nothing of agents is published; set by Open
+	noTexts                   bool             // there is no stream for texts; set by Open
+	mark                      *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
+	damage                    error            // what is wrong with the record; nil if nothing is
+	repair                    integrity.Report // of Config.Repair
+	aging                     sync.WaitGroup
 
 	mu   sync.Mutex
 	info NATSInfo // guarded by mu
@@ -162,6 +164,7 @@ func (s *Stream) open(ctx context.Context) error {
 	if err := errors.Join(eventsErr, recordErr); err != nil {
 		return fmt.Errorf("open stream: %w", err)
 	}
+	s.eventReader, s.recordReader = newShared(s.events, EventsStream), newShared(s.record, RecordStream)
 	if err := s.writeInfo(); err != nil {
 		return err
 	}
