@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +11,14 @@ import (
 	"assent/internal/auth"
 	"assent/internal/fleet"
 	"assent/internal/hook"
+	"assent/internal/host/executor"
 	"assent/internal/host/inbox"
 	"assent/internal/host/process"
 	"assent/internal/host/transcript"
 )
 
-// inbox connects to the inbox of a session of this user on this machine.
+// inbox connects to the inbox of a session of this user on this machine, unless a host of agents started it: what is for
+// that goes through its host.
 func (a *app) inbox(ctx context.Context, session string) (fleet.Line, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -24,6 +27,9 @@ func (a *app) inbox(ctx context.Context, session string) (fleet.Line, error) {
 	s, err := inbox.Find(inbox.Dir(home, os.Getenv("CLAUDE_CONFIG_DIR")), session)
 	if err != nil {
 		return nil, err
+	}
+	if executor.Started(s.PID, session) {
+		return nil, fmt.Errorf("process %d of the session was started by a host of agents", s.PID)
 	}
 	line, err := inbox.Dial(ctx, s)
 	if err != nil {

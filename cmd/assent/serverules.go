@@ -52,7 +52,12 @@ func (d *daemon) openRules(ctx context.Context) (err error) {
 
 // openHosts opens the messages to agents, and the hosts that start agents.
 func (d *daemon) openHosts(ctx context.Context) (err error) {
-	d.messages, err = fleet.Open(ctx, fleet.Config{KV: d.streams, Texts: d.streams.Texts(), Inbox: d.inbox, Standing: d.standing, Self: d.self, Gone: processGone, May: maySend(d.who), Logf: d.warnf})
+	stopped := func() bool { h := d.stops.State(); return h.Stopped() != nil }
+	hosted := func(session string) string { return d.hosts.Works(session) } // nothing asks before the server and Run begin
+	d.messages, err = fleet.Open(ctx, fleet.Config{
+		KV: d.streams, Texts: d.streams.Texts(), Inbox: d.inbox, Standing: d.standing, Self: d.self, Gone: processGone, May: maySend(d.who),
+		Hosted: hosted, Stopped: stopped, Logf: d.warnf,
+	})
 	if err != nil {
 		return err
 	}

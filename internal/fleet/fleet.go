@@ -49,6 +49,7 @@ var (
 	ErrNotFound    = errors.New("no such message")
 	ErrTaken       = errors.New("it was handed over already")
 	ErrWorking     = errors.New("the session has the message and its turn is not over; wait until it is, or stop it, and forget the message then")
+	ErrStopped     = errors.New("everything is stopped: lift that first (assent stop --lift, or Settings on the page)")
 	ErrTooMany     = errors.New("too many messages of this session wait to be handed over; wait for the first ones")
 )
 
@@ -104,6 +105,10 @@ type Config struct {
 	// May reports whether who sent a message may still send one: nothing is handed over that comes from a
 	// device that was removed since. nil: everybody may.
 	May func(hook.Approver) bool
+	// Hosted is the agent of a host that has a process for a session, "" if none has; see Registry.Works. nil: none ever has.
+	Hosted func(session string) string
+	// Stopped reports whether everything is stopped: nothing is handed over then. nil: it never is.
+	Stopped func() bool
 	// Gone reports whether it is certain that the process that an event came from has ended. nil: it never is.
 	Gone func(hook.Origin) bool
 	// Logf reports what the operator should know, and never a text; nil discards it.
@@ -162,6 +167,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if cfg.May == nil {
 		cfg.May = func(hook.Approver) bool { return true }
+	}
+	if cfg.Stopped == nil {
+		cfg.Stopped = func() bool { return false }
 	}
 	if cfg.Gone == nil {
 		cfg.Gone = func(hook.Origin) bool { return false }
@@ -227,6 +235,9 @@ func (s *Store) apply(key string, value []byte, rev uint64) func() {
 	s.wakeUp()
 	return s.changed
 }
+
+// Wake has Run look at once at what Config.Stopped and Config.Hosted say.
+func (s *Store) Wake() { s.wakeUp() }
 
 func (s *Store) wakeUp() {
 	select {

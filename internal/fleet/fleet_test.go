@@ -31,6 +31,8 @@ type rig struct {
 	dead bool                // its process has ended
 	left bool                // the sender was removed
 	fail error               // of Send
+	has  string              // the agent of a host that has the session
+	stop bool                // everything is stopped
 	at   transcript.Standing // what the session's transcript says
 	got  []string            // what the inbox was handed
 }
@@ -69,6 +71,14 @@ func (r *rig) start() (stop func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return by == phone && !r.left || by.Kind == hook.KindOwner
+	}, Hosted: func(string) string {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.has
+	}, Stopped: func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.stop
 	}, Standing: func(context.Context, string, string) (transcript.Standing, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -91,6 +91,7 @@ func (s *Store) pass(ctx context.Context, now time.Time) (next time.Time) {
 
 // tasks finds what is to be done at now, and when something comes due by itself.
 func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
+	barred := s.barred()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	due := func(t time.Time) bool {
@@ -159,6 +160,8 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageExpired})
 		case m.State == hook.MessageSent && !s.cfg.May(m.By):
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageRefused, why: noSender})
+		case m.State == hook.MessageSent && barred[m.ID] != "":
+			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageRefused, why: barred[m.ID]})
 		case toHost(m):
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
 				due(at) // until then its host may come
@@ -212,6 +215,11 @@ func (s *Store) deliver(ctx context.Context, t task) (retry time.Time) {
 		s.mu.Lock()
 		s.sessionLocked(t.session).retry = retry
 		s.mu.Unlock()
+		return retry
+	}
+	if s.bar(&t.message) != "" { // Run says so of it at once
+		line.Close()
+		s.wakeUp()
 		return retry
 	}
 	taken, err := s.advance(ctx, t.id, []hook.MessageState{hook.MessageSent}, hook.MessageTaken, hook.WayInbox, "")

@@ -10,7 +10,8 @@ import (
 // Send records a message, with the members ID, Agent, SessionID, Kind, Prompt, ExpiresAt, By and what its
 // sender signed, and has it handed over. The same message again is no error: it returns what became of it.
 //
-// A *hook.FieldError says what is wrong with it; ErrUnreachable that there is no way to the session now;
+// A *hook.FieldError says what is wrong with it; a *WriterError that an agent of a host has the session; ErrStopped that
+// nothing is sent now; ErrUnreachable that there is no way to the session now;
 // ErrDuplicate, ErrTooMany and ErrUnavailable see there. Nothing is recorded then, but for
 // ErrUnavailable, which may not know: the same message can be sent again.
 func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) {
@@ -19,6 +20,12 @@ func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) 
 	}
 	if have, err := s.whole(ctx, m.ID); err == nil {
 		return same(have, m)
+	}
+	if s.cfg.Stopped() {
+		return hook.Message{}, ErrStopped
+	}
+	if who := s.hostedBy(m.SessionID); who != "" {
+		return hook.Message{}, &WriterError{who}
 	}
 	if err := s.makeRoom(ctx, len(m.Prompt)); err != nil {
 		return hook.Message{}, err

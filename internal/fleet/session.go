@@ -259,8 +259,8 @@ func (s *Store) stop(ctx context.Context, id string, mine []*entry, again, lengt
 	}
 	s.wakeUp()
 	s.mu.Unlock()
-	if next == nil || !again {
-		return nil
+	if next == nil || !again || s.bar(next) != "" {
+		return nil // Run says why it is refused, if it is
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()

@@ -78,6 +78,12 @@ func (s *Store) settle(ctx context.Context, t task) (retry time.Time) {
 // and only where nothing else came first. It is the same text to the byte: should the first have been late, the client
 // reads both at once, and drops what it was handed within the last seconds (2.1.329: 15, not 30).
 func (s *Store) again(ctx context.Context, t task) {
+	if why := s.bar(&t.message); why != "" {
+		if _, err := s.advanceAs(ctx, &t.message, hook.MessageLost, "the session had not taken it, and it was not handed over again: "+why); err != nil {
+			s.unrecorded(err)
+		}
+		return
+	}
 	line, err := s.dial(ctx, t.session)
 	if err != nil {
 		return // it is looked at again

@@ -100,7 +100,7 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	before, err := s.cfg.Messages.Message(m.ID)
 	if err != nil && !hook.Wordless(m.Kind) && s.halt().Stopped != nil {
-		writeProblem(w, problem{Status: http.StatusConflict, Reason: "stopped", Detail: "everything is stopped: lift that first (assent stop --lift, or Settings on the page)"})
+		s.fail(w, r, fleet.ErrStopped)
 		return
 	}
 	if err != nil { // else it was sent again, which costs nothing
@@ -118,11 +118,6 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	m, err = s.cfg.Agents.Send(ctx, m)
-	var writer *fleet.WriterError
-	if errors.As(err, &writer) {
-		writeProblem(w, problem{Status: http.StatusConflict, Reason: "writer", Detail: writer.Error()})
-		return
-	}
 	if err != nil {
 		s.messageFailed(w, r, err)
 		return

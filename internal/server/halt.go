@@ -177,7 +177,12 @@ func (s *Server) readHalt(w http.ResponseWriter, r *http.Request, kind string) (
 }
 
 // HaltChanged says that Config.Halt has news.
-func (s *Server) HaltChanged() { s.haltNews.tell() }
+func (s *Server) HaltChanged() {
+	if s.cfg.Messages != nil {
+		s.cfg.Messages.Wake() // what waits for a live session is refused
+	}
+	s.haltNews.tell()
+}
 
 // sendHalt says whether everything is stopped or paused, if the client has not heard it. sent is the
 // revision of what it was sent last. It returns a context that is done when there is more.

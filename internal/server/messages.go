@@ -152,6 +152,11 @@ func (s *Server) toSession(w http.ResponseWriter, r *http.Request, m hook.Messag
 // messageFailed answers a message that was not sent: 422 names the member that the contract of messages
 // forbids, where a body that cannot be read is 400.
 func (s *Server) messageFailed(w http.ResponseWriter, r *http.Request, err error) {
+	var writer *fleet.WriterError
+	if errors.As(err, &writer) {
+		writeProblem(w, problem{Status: http.StatusConflict, Reason: "writer", Detail: writer.Error()})
+		return
+	}
 	var field *hook.FieldError
 	if errors.As(err, &field) {
 		p := badMembers(field)

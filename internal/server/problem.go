@@ -119,6 +119,7 @@ var statuses = []struct { // read-only
 	{errNoHalt, http.StatusServiceUnavailable, ""},
 	{fleet.ErrNotFound, http.StatusNotFound, ""},
 	{fleet.ErrUnreachable, http.StatusConflict, "unreachable"},
+	{fleet.ErrStopped, http.StatusConflict, "stopped"},
 	{fleet.ErrDuplicate, http.StatusConflict, "duplicate"},
 	{fleet.ErrTaken, http.StatusConflict, "taken"},
 	{fleet.ErrWorking, http.StatusConflict, "working"},

@@ -22,11 +22,17 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", haltedWhy, "")
 		return
 	}
-	if s.runs && (s.stopping != "" || s.otherBudget(m.Order)) {
+	if s.runs {
+		why := ""
 		if s.stopping == "" {
-			s.stop(now, "EXIT", "its budget is another now", 1)
+			why = s.outdated(m.Order)
 		}
-		return // the next process is given it
+		if why != "" {
+			s.stop(now, "EXIT", why, 1)
+		}
+		if s.stopping != "" {
+			return // the next process is given it
+		}
 	}
 	if !s.runs {
 		agent, budget, why := s.h.startable(ctx, s, m.Order)

@@ -57,13 +57,13 @@ func (h *Host) consider(ctx context.Context, o Order) {
 			s.stop(time.Now(), "EXIT", why, 1)
 		}
 	case s != nil && s.runs && o.Kind == hook.MessagePrompt:
-		_, _, why = h.ceilings(s, o)
+		why = h.goesOn(s, o)
 		if why == "" && s.other != "" {
 			why = "the session is open in another place: " + s.other + "; end it there, then send this again"
 		}
 	case s != nil && s.runs:
 		// resume: it runs
-		_, _, why = h.ceilings(s, o)
+		why = h.goesOn(s, o)
 	default:
 		why = h.considerStart(ctx, s, o)
 	}
@@ -212,6 +212,17 @@ func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64,
 	return agent, budget - s.cost(), ""
 }
 
+const otherProject = "agents.yaml names another project for this agent than the session works in; start another session"
+
+// goesOn says why a session whose process runs is not given an order.
+func (h *Host) goesOn(s *session, o Order) string {
+	agent, _, why := h.ceilings(s, o)
+	if why == "" && s.meta.Project != agent.Project {
+		why = otherProject
+	}
+	return why
+}
+
 // startable says why no process may be started for an order. It is called with the lock, and gives it up
 // for as long as it looks at the project.
 func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.Agent, budget float64, why string) {
@@ -220,7 +231,7 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 		return agent, 0, why
 	}
 	if s != nil && s.meta.Project != agent.Project {
-		return agent, 0, "agents.yaml names another project for this agent than the session works in; start another session"
+		return agent, 0, otherProject
 	}
 	if live := inbox.Live(inbox.Dir(h.cfg.Home, ""), o.Session); len(live) > 0 {
 		return agent, 0, fmt.Sprintf("the session is open in another place: process %d (%s) on this machine; end it there, then send this again", live[0].PID, live[0].Kind)

@@ -115,7 +115,7 @@ func TestJournalSchema(t *testing.T) {
 		{At: at, Message: one, State: ended, Outcome: hook.OutcomeFailed, Code: "EXIT", Why: "w", Result: "r", Output: "o", Command: "c"},
 		{At: at, Message: one, State: lost},
 		{At: at, Message: one, State: dropped},
-		{At: at, Process: &began{PID: 1, ID: "x", Version: "1", Budget: 1}, Base: true, Cost: &cost, Offset: 1, Active: time.Minute, Waited: time.Minute},
+		{At: at, Process: &began{PID: 1, ID: "x", Version: "1", Budget: 1, Mode: "default", CLI: "/c"}, Base: true, Cost: &cost, Offset: 1, Active: time.Minute, Waited: time.Minute},
 		{At: at, Exit: &exit{Saved: true}},
 	} {
 		line, err := json.Marshal(e)

@@ -159,3 +159,41 @@ func TestALongLookDelaysNoCancel(t *testing.T) {
 		t.Errorf("%q, cancelled %d times", why, s.find(one).cancels)
 	}
 }
+
+// A process that runs goes on as agents.yaml has it now: where that names another mode or program than it was begun with, it
+// ends before its next prompt, and where it names another project, it is given none.
+func TestWhatChangesWhileItRuns(t *testing.T) {
+	begun := optin.Agent{Name: "coder", Project: "/p", CLI: "/bin/claude", Mode: "acceptEdits", Sessions: 1, BudgetUSD: 5, Timeout: time.Hour}
+	for name, x := range map[string]struct {
+		change        func(*optin.Agent)
+		refused, ends string
+	}{
+		"nothing":         {func(*optin.Agent) {}, "", ""},
+		"another mode":    {func(a *optin.Agent) { a.Mode = "default" }, "", "another mode"},
+		"another program": {func(a *optin.Agent) { a.CLI = "/usr/bin/claude" }, "", "another program"},
+		"another project": {func(a *optin.Agent) { a.Project = "/q" }, "another project", ""},
+	} {
+		for _, kind := range []string{hook.MessagePrompt, hook.MessageResume} {
+			s := working(t, "")
+			agent := begun
+			s.h.cfg.File = func() (optin.File, error) {
+				return optin.File{Accept: []string{"key"}, Agents: []optin.Agent{agent}}, nil
+			}
+			s.meta.Project, s.process.Mode, s.process.CLI = begun.Project, begun.Mode, begun.CLI
+			s.end(time.Now(), s.find(one), hook.OutcomeCompleted, "", "", "")
+			x.change(&agent)
+			o := Order{ID: "33333333-3333-4333-8333-333333333333", Session: two, Agent: "coder", Kind: kind, Prompt: "x", By: "key", ExpiresAt: time.Now().Add(time.Minute)}
+			s.h.offers = []Order{o}
+			s.h.consider(t.Context(), o)
+			if taken := s.find(o.ID) != nil; taken == (x.refused != "") || !taken && !strings.Contains(s.h.extra[0].Why, x.refused) {
+				t.Errorf("%s, %s: taken %t, %+v", name, kind, taken, s.h.extra)
+			} else if taken {
+				_ = s.note(entry{Message: o.ID, State: confirmed})
+				s.advance(t.Context(), time.Now())
+				if m := s.find(o.ID); (s.stopping != "") != (x.ends != "") || !strings.Contains(s.stopWhy, x.ends) || (m.state == confirmed) != (x.ends != "") {
+					t.Errorf("%s, %s: %s, it ends: %q", name, kind, m.state, s.stopWhy)
+				}
+			}
+		}
+	}
+}

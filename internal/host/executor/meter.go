@@ -70,9 +70,20 @@ func (s *session) metered(now time.Time, e streamjson.Event) bool {
 	return true
 }
 
-// otherBudget says whether the process was begun with another budget than the session has now that it is
-// given o. A program cannot be told another one.
-func (s *session) otherBudget(o Order) bool {
-	_, left, why := s.h.ceilings(s, o)
-	return why == "" && s.process.Budget > 0 && math.Abs(left+s.cost()-s.process.Budget) > least/2
+// outdated says why the process that runs must not be given o, but the next one: it was begun with another budget than the
+// session has with o, or with another program or in another mode than agents.yaml names now. A program cannot be told
+// another budget, and a mode that its owner has taken back must not go on.
+func (s *session) outdated(o Order) string {
+	agent, left, why := s.h.ceilings(s, o)
+	switch {
+	case why != "":
+		return ""
+	case s.process.Budget > 0 && math.Abs(left+s.cost()-s.process.Budget) > least/2:
+		return "its budget is another now"
+	case s.process.Mode != agent.Mode:
+		return "agents.yaml names another mode now"
+	case s.process.CLI != agent.CLI:
+		return "agents.yaml names another program now"
+	}
+	return ""
 }

@@ -143,6 +143,9 @@ func marked(pid int, want []byte) bool {
 	return false
 }
 
+// Started says whether a host of this user started a process for a session, or what started it was.
+func Started(pid int, session string) bool { return marked(pid, []byte(mark+"="+session)) }
+
 // environ is the environment that a process of this user was started with, each variable with a zero byte behind it.
 func environ(pid int) []byte {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")

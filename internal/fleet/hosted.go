@@ -1,0 +1,94 @@
+package fleet
+
+import (
+	"slices"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+)
+
+// Why a message that waits for a live session is refused after all.
+const (
+	nowHosted  = "an agent of a host has the session now; send it to that agent"
+	nowStopped = "everything is stopped"
+)
+
+// hostedBy says for people which agent of a host has a session, "" if none has. What is meant for it goes through that
+// host, which looks at who signed it and at its ceilings: the session's own inbox and hooks are no way around that. It is
+// not called with Store.mu, since a Registry asks the Store while it holds its own.
+func (s *Store) hostedBy(session string) string {
+	if agent := s.atHost(session); agent != "" {
+		return "the agent " + agent
+	}
+	if s.cfg.Hosted != nil {
+		if agent := s.cfg.Hosted(session); agent != "" {
+			return "the agent " + agent
+		}
+	}
+	return ""
+}
+
+// atHost is the agent of a host that has, or is about to have, a message to the session, "" if there is none.
+func (s *Store) atHost(session string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.messages {
+		if e.m.SessionID == session && toHost(&e.m) && !e.m.State.Over() {
+			return e.m.Agent
+		}
+	}
+	return ""
+}
+
+// bar says why a message must not be handed to a live session now, "" if it may be. It is asked again right before each
+// hand-over, also of what the session did not take. Not called with Store.mu.
+func (s *Store) bar(m *hook.Message) string {
+	switch {
+	case s.cfg.Stopped():
+		return nowStopped
+	case !s.cfg.May(m.By):
+		return noSender
+	case s.hostedBy(m.SessionID) != "":
+		return nowHosted
+	}
+	return ""
+}
+
+// barred says of each message that waits for a live session why it must not be handed over any more, by its id.
+func (s *Store) barred() map[string]string {
+	var waiting []hook.Message
+	s.mu.Lock()
+	for _, e := range s.messages {
+		if e.m.State == hook.MessageSent && !toHost(&e.m) {
+			waiting = append(waiting, e.m)
+		}
+	}
+	s.mu.Unlock()
+	why := map[string]string{}
+	for _, m := range waiting {
+		if reason := s.bar(&m); reason != "" {
+			why[m.ID] = reason
+		}
+	}
+	return why
+}
+
+// Works is the agent of a host that has a process for this session, "" if none has: as its host said last, and also while
+// that is away, since its agents go on.
+func (r *Registry) Works(session string) (agent string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, h := range r.hosts {
+		if !r.cfg.Known(id) {
+			continue
+		}
+		for _, a := range h.Agents {
+			if slices.ContainsFunc(a.Sessions, func(x api.AgentSession) bool {
+				return x.SessionID == session && (x.Status == api.AgentBusy || x.Status == api.AgentIdle)
+			}) {
+				return a.Name
+			}
+		}
+	}
+	return ""
+}
