@@ -220,6 +220,7 @@ var plan = []struct {
 		internal/agent/claude/describe
 		internal/agent/conformance
 		internal/api
+		internal/audit
 		internal/auth
 		internal/auth/passkey
 		internal/auth/signed

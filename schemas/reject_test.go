@@ -167,6 +167,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"tools/Write":           {{`{"content":null}`, ""}},
 
 	"AuditCheckpoint": {{`{"note":null}`, ""}, {`{"proof":"x"}`, "/proof"}},
+	"AuditTrace":      {{`{"tree":null}`, ""}, {`{"steps":[{"step":"seen","time":"2026-11-28T08:19:50Z","place":"tree"}]}`, "/steps/0/step"}, {`{"steps":[{"step":"asked","time":"2026-11-28T08:19:50Z","place":"elsewhere"}]}`, "/steps/0/place"}},
 }
 
 // brokenFeed spoils the example of any feed event.

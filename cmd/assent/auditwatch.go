@@ -185,23 +185,18 @@ func (a *app) tracePlace(ctx context.Context, b *client, id string) error {
 	if err != nil {
 		return err
 	}
-	key, err := note.NewVerifier(got.Key)
+	place, err := audit.PlaceOf(body, got.Key, stream.DecodeEntry)
 	if err != nil {
-		return fmt.Errorf("the broker's key cannot be read: %w", err)
+		return err
 	}
-	var leaves []string
-	// A device's clock that is wrong takes nothing from the proof that its decision is in the tree: the trace shows both
-	// times, and audit verify says how far they are apart.
-	const skew = 100 * 365 * 24 * time.Hour
-	opts := audit.VerifyOptions{Keys: []note.Verifier{key}, Decode: stream.DecodeEntry, Skew: skew, Proved: func(n int64) { leaves = append(leaves, strconv.FormatInt(n, 10)) }}
-	rep, err := audit.VerifyLines(body, opts)
-	if err != nil {
-		return fmt.Errorf("read the proof: %w", err)
+	if wrong := place.Wrong(); wrong != "" {
+		return fmt.Errorf("the tree over the record does not prove this: %s", wrong)
 	}
-	if !rep.OK() {
-		return fmt.Errorf("the tree over the record does not prove this: %s; %s", rep.Findings[0].What, rep.Findings[0].Do)
+	leaves := make([]string, len(place.Leaves))
+	for i, leaf := range place.Leaves {
+		leaves[i] = strconv.FormatInt(leaf.N, 10)
 	}
-	for _, line := range placeLines(leaves, &rep) {
+	for _, line := range placeLines(leaves, &place.Report) {
 		a.tell(line)
 	}
 	return nil

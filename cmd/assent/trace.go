@@ -25,7 +25,8 @@ func (a *app) traceCmd() *cobra.Command {
 		Use:   "trace NUMBER|ID",
 		Short: "Show the full history of one request",
 		Long: `Show the full history of one request, pending or past: every recorded step, what the agent asked
-for, and what was allowed instead if somebody edited the request. The last digits of a number are
+for, what a device showed of it and signed, and what was allowed instead if somebody edited the
+request. The last digits of a number are
 enough if no other request of the last hour ends in them; the beginning of an id, if it is unique
 among the pending requests and the last hundred that ended. A device's signature is verified
 again, with the key that the record holds; exits 1 if the signature does not fit the record.
@@ -64,6 +65,11 @@ context, and when it was done.`,
 			for i := range rs {
 				words, fits := signatureWords(&rs[i])
 				forged = forged || !fits
+				if shown := shownWords(&rs[i]); shown != "" {
+					for _, row := range terminal.Wrap(shown, columns(a.out), 6) {
+						fmt.Fprintln(a.out, row)
+					}
+				}
 				line := recordLine(&rs[i])
 				if role := stepRole(&rs[i], fits); role != 0 {
 					line = strings.Replace(line, string(rs[i].Step), role.On(string(rs[i].Step)), 1)
@@ -152,6 +158,16 @@ func recordLine(r *api.Record) string {
 		line += fmt.Sprintf("  proved by event %d", r.EventSeq)
 	}
 	return line
+}
+
+// shownWords are the line about what a device said that it had shown before the decision that it signed; "" of others. The
+// device's clock says when.
+func shownWords(r *api.Record) string {
+	at, ok := audit.ShownAt(r)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s  %-9s  seq %d  to %s, who signed that it was: %s", at.Local().Format("2006-01-02 15:04:05.000"), api.StepShown, r.Seq, show.Line(api.ApproverName(r.By)), elide(show.Line(r.Decision.Shown), 300))
 }
 
 // recordDetail is what the step is about: the input that was asked for, and what was allowed in its place.

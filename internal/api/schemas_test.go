@@ -38,6 +38,7 @@ var objects = map[string]any{ // read-only
 	"Message":            hook.Message{},
 	"AgentDiff":          api.AgentDiff{},
 	"AuditCheckpoint":    api.Checkpoint{},
+	"AuditTrace":         api.AuditTrace{},
 	"NewAgentMessage":    api.NewAgentMessage{},
 	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},

@@ -9,7 +9,6 @@ import (
 
 	"assent/internal/agent/claude/describe"
 	"assent/internal/api"
-	"assent/internal/auth"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -66,14 +65,7 @@ func RowOf(q *api.Request, records []api.Record) Row {
 			r.Delivered = rec.Time.UTC()
 		case rec.Decision != nil || rec.HandBack != nil:
 			r.Signature = Verify(rec)
-			switch {
-			case r.Signature == Rules, r.Signature == RulesOver:
-				r.Key = auth.Thumbprint(rec.Decision.Rules.PublicKey)
-			case rec.Decision != nil && rec.Decision.PublicKey != nil:
-				r.Key = auth.Thumbprint(*rec.Decision.PublicKey)
-			case rec.HandBack != nil && rec.HandBack.PublicKey != nil:
-				r.Key = auth.Thumbprint(*rec.HandBack.PublicKey)
-			}
+			r.Key = KeyOf(rec, r.Signature)
 		}
 	}
 	return r

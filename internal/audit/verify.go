@@ -77,8 +77,11 @@ type VerifyOptions struct {
 	Decode tree.Decode
 	// Skew is by how much clocks may differ; 0 is the constant of this name.
 	Skew time.Duration
-	// Proved is called with the place of each leaf that a proof proves; nil is fine.
-	Proved func(n int64)
+	// Proved is called with each entry of the record that a proof proves, and the number of its leaf; nil is fine.
+	Proved func(seq uint64, n int64)
+	// Missing is called with each entry of which a proof says that the tree has been there, and has nothing of it, which is a
+	// finding; nil is fine.
+	Missing func(seq uint64)
 }
 
 // What to do about findings.
@@ -295,7 +298,7 @@ func (v *verifier) proof(l *line, hashes []tlog.Hash) {
 	if l.n < 0 || l.n >= v.last.Size || tlog.CheckRecord(hashes, v.last.Size, v.last.Root, l.n, l.hash) != nil {
 		v.findIn(l.n, &l.leaf, "the checkpoint has no such leaf there", doCompare)
 	} else if v.Proved != nil {
-		v.Proved(l.n)
+		v.Proved(l.leaf.Seq, l.n)
 	}
 	v.content(l)
 }
@@ -312,6 +315,9 @@ func (v *verifier) unproved(l *tree.UnprovedLine) {
 			v.find(Finding{Seq: l.Seq, What: "there are more entries without a proof than a request has", Do: doAgain})
 		}
 	case l.Why == tree.WhyMissing:
+		if v.Missing != nil {
+			v.Missing(l.Seq)
+		}
 		v.find(Finding{Seq: l.Seq, What: "the entry stands in the record, and the tree has nothing of it: it was put in later", Do: doCompare})
 	default:
 		v.find(Finding{Seq: l.Seq, What: "it is not said why the entry is not proved", Do: "use a newer assent"})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -101,13 +102,30 @@ func requests(n int) (records []hook.Record) {
 func exported(t testing.TB, key *tree.Key, records []hook.Record) (text []byte, opts audit.VerifyOptions) {
 	t.Helper()
 	s := &shelf{}
-	for i, rec := range records {
-		body, err := json.Marshal(rec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.entries = append(s.entries, tree.Entry{Seq: uint64(i + 1), Subject: "approvals." + rec.RequestID, Header: map[string][]string{"Assent-Salt": {strings.Repeat("5a", 32)}}, Body: body})
+	for i := range records {
+		s.entries = append(s.entries, entryOf(t, i, &records[i]))
 	}
+	var out bytes.Buffer
+	_, opts = exportTo(t, key, s, func() io.Writer {
+		out.Reset()
+		return &out
+	})
+	return out.Bytes(), opts
+}
+
+// entryOf is a record as the entry at a place, from 0.
+func entryOf(t testing.TB, i int, rec *hook.Record) tree.Entry {
+	t.Helper()
+	body, err := json.Marshal(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.Entry{Seq: uint64(i + 1), Subject: "approvals." + rec.RequestID, Header: map[string][]string{"Assent-Salt": {strings.Repeat("5a", 32)}}, Body: body}
+}
+
+// exportTo makes the tree over a record that does not move, and exports it to what anew returns, which is empty each time.
+func exportTo(t testing.TB, key *tree.Key, s tree.Store, anew func() io.Writer) (l *tree.Log, opts audit.VerifyOptions) {
+	t.Helper()
 	l, err := tree.Open(t.Context(), tree.Config{Store: s, Key: key, Decode: decode})
 	if err != nil {
 		t.Fatal(err)
@@ -115,10 +133,8 @@ func exported(t testing.TB, key *tree.Key, records []hook.Record) (text []byte, 
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- l.Run(ctx) }()
-	var out bytes.Buffer
 	for {
-		out.Reset()
-		err := l.Export(t.Context(), time.Time{}, tree.NewLineWriter(&out))
+		err := l.Export(t.Context(), time.Time{}, tree.NewLineWriter(anew()))
 		if err == nil {
 			break
 		}
@@ -138,7 +154,7 @@ func exported(t testing.TB, key *tree.Key, records []hook.Record) (text []byte, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes(), audit.VerifyOptions{Keys: []note.Verifier{v}, Decode: decode}
+	return l, audit.VerifyOptions{Keys: []note.Verifier{v}, Decode: decode}
 }
 
 func newKey(t testing.TB) *tree.Key {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -144,20 +145,29 @@ func (s *Server) getRequest(w http.ResponseWriter, r *http.Request) {
 
 // traceRequest is GET /v1/requests/{id}/trace: the records, oldest first.
 func (s *Server) traceRequest(w http.ResponseWriter, r *http.Request) {
-	records, err := s.cfg.Broker.Trace(r.Context(), requestID(r))
+	list, err := s.records(r.Context(), requestID(r))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.writeJSON(w, r, http.StatusOK, list)
+}
+
+// records are the records of a request, oldest first, of which there is one at least.
+func (s *Server) records(ctx context.Context, id string) ([]api.Record, error) {
+	records, err := s.cfg.Broker.Trace(ctx, id)
 	if err == nil && len(records) == 0 {
 		err = broker.ErrNotFound
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
 	list := make([]api.Record, len(records))
 	asked := records[0].Request // which is the first, or not there any more
 	for i, rec := range records {
 		list[i] = newRecord(rec, asked)
 	}
-	s.writeJSON(w, r, http.StatusOK, list)
+	return list, nil
 }
 
 // requestID is the id in the path in its one spelling; what is no UUID is nobody's id.

@@ -64,6 +64,7 @@ type Server struct {
 	sockets      sync.WaitGroup // the open WebSockets
 	slots        chan struct{}  // one element for each of them
 	exports      chan struct{}  // one element for each export under way
+	traces       chan struct{}  // one element while a trace is proved
 	writeBuffers sync.Pool
 	snap         snapshotCache
 	ruleNews     news
@@ -119,6 +120,7 @@ func New(cfg Config) (*Server, error) {
 		log:       cfg.Log,
 		slots:     make(chan struct{}, cfg.MaxSockets),
 		exports:   make(chan struct{}, maxExports),
+		traces:    make(chan struct{}, 1),
 		pingEvery: 10 * time.Second,
 		deadAfter: 30 * time.Second,
 		writeWait: 10 * time.Second,
@@ -265,6 +267,7 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
+	view.Get("/v1/requests/{id}/audit", s.auditRequest)
 	view.With(s.needsTree).Get("/v1/requests/{id}/proof", s.proveRequest)
 	view.With(s.needsTree).Get("/v1/audit/checkpoint", s.getCheckpoint)
 	view.With(s.needsTree).Get("/v1/audit/export", s.exportTree)

@@ -28,7 +28,7 @@ function clean(schema) {
   return schema;
 }
 
-const names = ["PermissionRequest", "Unit", "SessionInfo", "Found", "Settled", "Stats", "Rules", "Saved", "Halt", "Proposals", "Suggestions", "Device", "VerificationState", "Verification", "Push", "PushSettings", "PushMessage", "Verdict", "RuleProblem", "PairingStart", "PairingWaiting", "PhoneAddress", "Decision", "DecisionResult", "Problem", "AuditCheckpoint", "ws/Message", "feed/Event", "AgentState", "Session", "Run", "Actor", "Task", "AgentDiff"];
+const names = ["PermissionRequest", "Unit", "SessionInfo", "Found", "Settled", "Stats", "Rules", "Saved", "Halt", "Proposals", "Suggestions", "Device", "VerificationState", "Verification", "Push", "PushSettings", "PushMessage", "Verdict", "RuleProblem", "PairingStart", "PairingWaiting", "PhoneAddress", "Decision", "DecisionResult", "Problem", "AuditCheckpoint", "AuditTrace", "ws/Message", "feed/Event", "AgentState", "Session", "Run", "Actor", "Task", "AgentDiff"];
 const root = {
   title: "Everything",
   type: "object",

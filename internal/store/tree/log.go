@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"assent/internal/hook"
 	"assent/internal/store/follow"
 )
 
@@ -379,6 +380,9 @@ func (l *Log) compareLocked(ctx context.Context, leaf Leaf) {
 func (l *Log) differsLocked(seq uint64) {
 	l.stopLocked(&StoppedError{fmt.Sprintf("entry %d of the record is not the one that the tree has", seq)})
 }
+
+// Decode reads an entry as this tree does.
+func (l *Log) Decode(e Entry) (hook.Record, error) { return l.cfg.Decode(e) }
 
 func (l *Log) block(ctx context.Context, n uint64) (*block, error) {
 	body, err := l.cfg.Store.Block(ctx, n)

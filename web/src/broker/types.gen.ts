@@ -734,6 +734,7 @@ export interface Everything {
   DecisionResult: DecisionResult;
   Problem: Problem;
   AuditCheckpoint: AuditCheckpoint;
+  AuditTrace: AuditTrace;
   "ws/Message": WSMessage;
   "feed/Event": FeedEvent;
   AgentState: AgentState;
@@ -5301,6 +5302,98 @@ export interface AuditCheckpoint {
   stopped?: string;
   /**
    * What is wrong where entries of the record wait too long for their checkpoint.
+   */
+  late?: string;
+}
+/**
+ * What the record has of one request, step by step, each with its signature verified and its place in the tree over the record. It is the word of the broker that answers: whoever does not want to take that verifies an export or a proof, see docs/audit.md.
+ */
+export interface AuditTrace {
+  requestId: string;
+  /**
+   * Oldest first.
+   */
+  steps: AuditStep[];
+  tree: AuditTree;
+}
+export interface AuditStep {
+  /**
+   * As in a record. shown: a device or a program had shown the request to who decided; the record has it with the decision.
+   */
+  step: "asked" | "shown" | "decided" | "ended" | "delivered" | "refused" | "confirmed" | "overruled";
+  /**
+   * By the broker's clock; of shown by the device's, which signed it.
+   */
+  time: string;
+  /**
+   * Sequence in the APPROVALS stream.
+   */
+  seq?: number;
+  by?: Approver;
+  outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
+  reason?: string;
+  /**
+   * The EVENTS sequence of the event that proved this step.
+   */
+  eventSeq?: number;
+  failure?: string;
+  /**
+   * Of shown: what the device said that it showed, a JSON text of its own, which it signed.
+   */
+  shown?: string;
+  /**
+   * Something else was allowed than was asked for.
+   */
+  edited?: boolean;
+  /**
+   * It was allowed to run contained.
+   */
+  contained?: boolean;
+  /**
+   * What became of verifying the signature again, with the key beside it; absent where nobody's key signs that. good: it fits. confirmed: and so does the proof that the device's owner was verified. rules: of the rules that decided. rules over: the same, and it counted no more by then. no key: recorded without one by an earlier version. BAD: it does not fit. UNVERIFIED: it fits, and that proof does not.
+   */
+  signature?: "good" | "confirmed" | "rules" | "rules over" | "no key" | "BAD" | "UNVERIFIED";
+  /**
+   * The thumbprint (RFC 7638) of the key that signed.
+   */
+  key?: string;
+  /**
+   * When, as the device wrote it.
+   */
+  signedAt?: string;
+  /**
+   * tree: a signed checkpoint has it, proved. waits: none has it yet. before: it was recorded before the tree began. missing: the tree has been there, and has nothing of it. none: nothing can be said, for there is no tree or it does not prove this.
+   */
+  place: "tree" | "waits" | "before" | "missing" | "none";
+  /**
+   * Its number in the tree.
+   */
+  leaf?: number;
+}
+export interface AuditTree {
+  origin?: string;
+  /**
+   * Leaves of the newest checkpoint.
+   */
+  size?: number;
+  /**
+   * Of the newest checkpoint.
+   */
+  time?: string;
+  /**
+   * The public key that the checkpoint was verified with: the one that this broker names.
+   */
+  key?: string;
+  /**
+   * What the tree does not prove, and what to do about it.
+   */
+  wrong?: string;
+  /**
+   * Why the tree takes nothing more.
+   */
+  stopped?: string;
+  /**
+   * What is wrong where entries wait too long for their checkpoint.
    */
   late?: string;
 }

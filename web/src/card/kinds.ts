@@ -1,4 +1,5 @@
 // What more.ts fetches.
+import "../queue/model"; // which the first load has anyway: so it is one file less there
 export { ChangesPart } from "./changespart";
 export { made } from "./edits";
 export { Markdown } from "./plan";

@@ -16,6 +16,8 @@ import { sessions } from "../queue/state";
 import { toolLabel } from "../text/tool";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
+import { Trace } from "./trace";
+import { whoIs } from "./who";
 
 const tones: Readonly<Record<string, string>> = { allowed: "good", denied: "bad" };
 
@@ -29,6 +31,7 @@ interface Props {
 export function Decided({ d, before, only }: Props) {
   const [whole, setWhole] = useState<Request>();
   const [error, setError] = useState("");
+  const [traced, trace] = useState(false);
   const at = new Date(d.settledAt);
   const took = Date.parse(d.settledAt) - Date.parse(d.createdAt);
   const who = d.by ? whoIs(d.by) : "";
@@ -88,6 +91,9 @@ export function Decided({ d, before, only }: Props) {
             {words.history.whole}
           </button>
         )}
+        <button type="button" class="link" data-action="trace" aria-expanded={traced} onClick={() => trace(!traced)}>
+          {traced ? words.trace.close : words.trace.open}
+        </button>
       </div>
       {error && (
         <p class="notice" role="alert">
@@ -95,6 +101,7 @@ export function Decided({ d, before, only }: Props) {
         </p>
       )}
       {whole && <Whole request={whole} />}
+      {traced && <Trace id={d.id} />}
     </li>
   );
 }
@@ -109,13 +116,6 @@ function outcomeOf(d: Settled): string {
 function why(d: Settled): string {
   if (!d.reason) return "";
   return d.unattended && /^(tool_ran|hangup|turn_ended)$/.test(d.reason) ? words.history.unattended : (words.history.reasons[d.reason] ?? visibleLine(d.reason));
-}
-
-/** Who decided, in short: of a rule without its file. */
-export function whoIs(by: NonNullable<Settled["by"]>): string {
-  if (by.kind === "owner-cli") return words.history.fromTerminal;
-  const rule = by.kind === "rule" && /^rule "(.*)"( in .*)?$/s.exec(by.name);
-  return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name);
 }
 
 /** What was allowed, else what was asked for, and what was said beside it. */

@@ -10,7 +10,8 @@ import { lastElement } from "../queue/model";
 import { recent, selected, sessions } from "../queue/state";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
-import { Decided, whoIs } from "./decided";
+import { Decided } from "./decided";
+import { whoIs } from "./who";
 
 const page = 50;
 const typing = 300; // ms
