@@ -1,6 +1,8 @@
 // What more.ts fetches.
+export { Door } from "../device/door";
 export { ChangesPart } from "./changespart";
 export { made } from "./edits";
+export { FormView, besidesForm, contentOf, formOf, formParts } from "./formview";
 export { Markdown } from "./plan";
 export { QuestionForm, besides, questionsOf, updatedInput } from "./question";
 export { Read } from "./read";
