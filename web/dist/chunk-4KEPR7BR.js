@@ -1,1 +1,0 @@
-import{K as o,L as r,r as t}from"./chunk-2U2HVXZO.js";function i(){return o("p",{class:"quiet",children:o(r,{text:t.empty.notFound})})}export{i as a};
