@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/auth/signed"
 	"assent/internal/policy"
 	"assent/internal/policy/files"
 	"assent/internal/policy/importer"
@@ -22,7 +23,8 @@ func (a *app) rulesCheckCmd() *cobra.Command {
 		Use:   "check [FILE…]",
 		Short: "Check the rule files for errors",
 		Long: `Read the rule files as the broker would, run the tests in them, and print what is wrong and
-where. Each FILE is checked by itself. Exits 1 when something is wrong.`,
+where; also, whether the signature beside a file counts. Each FILE is checked by itself. Exits 1
+when something is wrong.`,
 		Example: "  assent rules check\n  assent rules check new.yaml --json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -67,6 +69,8 @@ type checkedFile struct {
 	Rules int      `json:"rules"`
 	Tests int      `json:"tests"`
 	Packs []string `json:"packs,omitempty"`
+	// SignedBy is the key that signed the file, if its signature counts: device: and a thumbprint.
+	SignedBy string `json:"signedBy,omitempty"`
 }
 
 type placed struct {
@@ -78,6 +82,10 @@ type placed struct {
 
 func (a *app) checkRulesFile(name string, report *checkReport) error {
 	w, err := here()
+	if err != nil {
+		return err
+	}
+	cfg, err := a.rulesConfig(name)
 	if err != nil {
 		return err
 	}
@@ -103,9 +111,20 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 			own := c.count(file, f.Options)
 			notices = append(notices, own...)
 		}
+		if file.there {
+			signature, problem := files.Signature(cfg, file.Source)
+			if problem != "" {
+				notices = append(notices, policy.Problem{File: file.Name + ".sig", Message: "this signature does not count, so nobody signed " + file.Name + ": " + problem})
+			} else if signature != nil {
+				c.SignedBy = "device:" + signed.Thumbprint(signature.PublicKey)
+			}
+		}
 		report.Files = append(report.Files, c)
 		if !a.json {
 			fmt.Fprintln(a.out, strings.Join(terminal.Wrap(c.line(), columns(a.out), 8), "\n"))
+			if c.SignedBy != "" {
+				fmt.Fprintln(a.out, "        signed with "+c.SignedBy)
+			}
 			for _, pack := range c.Packs {
 				fmt.Fprintln(a.out, "        with "+pack)
 			}

@@ -226,6 +226,30 @@ func checkCommand(line []string) string {
 	return ""
 }
 
+// TestDocsMakeTheDirectory: whoever types a line that writes into the directory of assent's settings may not have it
+// yet.
+func TestDocsMakeTheDirectory(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for page, text := range papers(t) {
+		made := false
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "    ") {
+				made = false
+			}
+			made = made || strings.Contains(line, "mkdir -p ~/.config/assent")
+			if strings.HasPrefix(line, "    ") && strings.Contains(line, "> ~/.config/assent/") {
+				if found++; !made {
+					t.Errorf("%s: nothing makes the directory before %s", page, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("only %d such lines were found", found)
+	}
+}
+
 // TestDocsYAML parses compose.yaml and the YAML in the pages. (The JSON is looked at in schemas.)
 func TestDocsYAML(t *testing.T) {
 	t.Parallel()

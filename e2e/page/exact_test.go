@@ -29,6 +29,8 @@ func TestCardShowsNoTwoTextsAlike(t *testing.T) {
 		{"gr\u00f6\u00dfe=1", "gr\u00f6\u00dfe= 1"},
 		{"\u05d0\u05d1\u05d2", "\u05d0 \u05d1\u05d2"},
 		{"\U0001f468\u200d\U0001f469", "\U0001f468\U0001f469"},
+		{"\U0001f469\u200d\U0001f4bb", "\U0001f469\U0001f4bb", "\U0001f469\u200d\U0001f4bb\u200d"},
+		{"\u2764", "\u2764\ufe0f", "\u2764\ufe0f\ufe0f", "\u2764\ufe0e", "\u2764\u200d", "\u2764\ufe0f\u200d\U0001f525", "\u2764\ufe0f\U0001f525"},
 		{"\u6f22\u5b57", "\u6f22 \u5b57"},
 		{"a\tb", "a b", "a    b"},
 		{"\u27e61 space\u27e7", " "},
@@ -54,13 +56,13 @@ func TestCardShowsNoTwoTextsAlike(t *testing.T) {
 		const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
 		for (let n; (n = walk.nextNode());) {
 			if (n.parentElement.closest("[data-ui=unseen]")) continue;
-			const drawn = n.parentElement.closest("[data-mark=spaces], [data-mark=tab], [data-mark=gap]")?.dataset.mark ?? "";
+			const drawn = n.parentElement.closest("[data-mark=spaces], [data-mark=tab], [data-mark=gap], [data-mark=emoji]")?.dataset.mark ?? "";
 			let i = 0;
 			for (const c of n.data) {
 				const r = document.createRange();
 				r.setStart(n, i);
 				r.setEnd(n, i += c.length);
-				if (!drawn && /\s/.test(c)) continue;
+				if (!drawn && /\s/.test(c) || /[\u200d\ufe0f]/.test(c)) continue;
 				const box = r.getBoundingClientRect();
 				out.push(drawn + (/\s/.test(c) ? "·" : c) + Math.round(box.left - at.left) + "," + Math.round(box.top - at.top));
 			}

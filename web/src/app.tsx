@@ -1,6 +1,6 @@
 // The page: the way between its parts, what must not be missed, and the part that is shown.
 import { effect } from "@preact/signals";
-import { Door } from "./device/door";
+import { Outside } from "./device/outside";
 import { Later } from "./panels/later";
 import { Arrival } from "./queue/arrival";
 import { current, listing, position } from "./queue/current";
@@ -33,7 +33,7 @@ export function App() {
       <div class="unseen" data-ui="unseen" role="log" aria-live="polite">
         {announcement.value}
       </div>
-      {inside ? <Desk /> : <Door />}
+      {inside ? <Desk /> : <Outside />}
       {inside && <Toasts />}
     </>
   );

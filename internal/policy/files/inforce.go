@@ -49,7 +49,7 @@ func (b *Book) InForce() hook.InForce {
 	}
 	for i := range f.Files {
 		if s := f.Files[i].Signed; s != nil && signed.RulesOver(s, time.Now()) {
-			f.Files[i].SignatureProblem = "it counts no more since " + clip(s.Until) + ": sign the rules again, with assent rules sign"
+			f.Files[i].SignatureProblem = over(s)
 		}
 	}
 	f.Notices = limited(f.Notices)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -34,6 +35,30 @@ func ReadRepository(root string) (source policy.Source, ok bool, err error) {
 	defer in.Close()
 	source.Data, err = whole(in, maxRepoFile)
 	return source, true, err
+}
+
+// Signature reads who signed the rules of a source that Read returned, nil where nobody did, as the broker would. The
+// words say why a signature that stands beside the file does not count.
+func Signature(cfg Config, of policy.Source) (by *hook.RulesSignature, problem string) {
+	for _, f := range cfg.list() {
+		if f.layer != of.Layer || f.signature == "" {
+			continue
+		}
+		by, err := f.signedBy(of.Data)
+		switch {
+		case err != nil:
+			return nil, policy.WithoutPath(err).Error()
+		case by != nil && signed.RulesOver(by, time.Now()):
+			return by, over(by)
+		}
+		return by, ""
+	}
+	return nil, ""
+}
+
+// over says that a signature counts no more.
+func over(s *hook.RulesSignature) string {
+	return "it counts no more since " + clip(s.Until) + ": sign the rules again, with assent rules sign"
 }
 
 // Trust says why the broker would not read a person's file of rules; nil if it would.

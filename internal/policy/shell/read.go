@@ -203,7 +203,8 @@ func (r *reader) raw(n syntax.Node) string {
 }
 
 // characters doubts what terminals and people do not show as it is, and what the parser and bash
-// take differently: NUL, a lone carriage return, invisible and bidirectional characters.
+// take differently: NUL, a lone carriage return, invisible and bidirectional characters, but for those that
+// are certainly a part of an emoji.
 func (r *reader) characters(text string) {
 	for i := 0; i < len(text); i++ {
 		b := text[i]
@@ -212,6 +213,10 @@ func (r *reader) characters(text string) {
 		}
 		size := 1
 		if b >= utf8.RuneSelf {
+			if n := emojiLength(text[i:]); n > 0 {
+				i += n - 1
+				continue
+			}
 			c, n := utf8.DecodeRuneInString(text[i:])
 			if !(c == utf8.RuneError && n == 1) && visible(c) {
 				i += n - 1

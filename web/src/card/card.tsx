@@ -13,7 +13,6 @@ import { Foot, type Way } from "./answer";
 import { LastWords } from "./context";
 import { Parts } from "./fields";
 import type { Value, Values } from "./form";
-import { useForms } from "./forms";
 import { Effects, RiskStrip } from "./head";
 import { useMore } from "./more";
 import { hasChanges, partsOf, type Field } from "./parts";
@@ -40,7 +39,7 @@ export function Card({ item }: { item: Item }) {
   const { script: more, failed: away } = useMore(wants);
   const questions = kind === "question" ? more?.questionsOf(source) : undefined;
   const elicits = isForm(r);
-  const { script: forms, failed } = useForms(elicits);
+  const { script: forms, failed } = useMore(elicits);
   const form = useMemo(() => forms?.formOf(source), [forms, source.toolInput, source.uninspectable]);
   const filled = form && forms?.contentOf(form, values);
   const raw = item.whole?.uninspectable ? rawText(item) : undefined;

@@ -1,11 +1,12 @@
 // A text exactly as it is, so that two texts never look the same. The broker has made visible what
 // cannot be seen. What is left are blanks, of which nobody can tell how many there are: long runs
 // of empty lines and of spaces, spaces at a line's end, tabs. They stand between ⟦ and ⟧, which no
-// text from the broker holds but where it made something visible itself. And there is the screen's
+// text from the broker holds but where it made something visible itself. (An emoji is drawn: emoji.tsx.) And there is the screen's
 // edge: a line breaks there after a blank or where it is full, never inside a word that fits
 // ("/tmp/" and "cache" on two lines are two words), and where a text has several lines they are
 // numbered, so that one that was broken is not taken for two.
 import type { ComponentChildren } from "preact";
+import { drawn } from "../text/emoji";
 import { words } from "../text/words";
 
 /** A line of a text, or a run of empty ones that stands as one. */
@@ -89,7 +90,7 @@ export function lineOf(line: string, marks: readonly Mark[] = [], first = 0, pla
     } else if (!plainly && !unbreakable.test(text)) {
       put(start);
       const long = text.length > longWord || rightToLeft.test(text);
-      out.push(<span class={long ? "long-word" : "word-whole"}>{marked(pieces, start, end, (from, to) => line.slice(from, to))}</span>);
+      out.push(<span class={long ? "long-word" : "word-whole"}>{marked(pieces, start, end, (from, to) => drawn(line.slice(from, to)))}</span>);
       at = end;
     }
   }

@@ -1,6 +1,7 @@
 // The head of a card: how bad it could be, where it would happen, and what would happen, all in
 // assent's own words.
 import { computed } from "@preact/signals";
+import { useState } from "preact/hooks";
 import { now } from "../broker/clock";
 import type { Effect } from "../broker/types.gen";
 import { AgentMark } from "../queue/agent";
@@ -38,10 +39,10 @@ export function Where({ item: { request: r } }: { item: Item }) {
   return (
     <div class="where">
       <div>
-        <b id={`session-${r.id}`}>{visibleLine(sessionName(r))}</b>
+        <Name as="b" id={`session-${r.id}`} of={sessionName(r)} whole={r.cwd} />
         <AgentMark of={r} />
-        {repo && <span>{visibleLine(repo)}</span>}
-        {(r.repo?.branch || head) && <span>{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
+        {repo && <Name of={repo} whole={r.repo?.root} />}
+        {(r.repo?.branch || head) && <Name of={r.repo?.branch || words.card.atCommit(head!)} />}
         {(r.machine ?? (severalHosts.value && r.host)) && <span>{visibleLine(r.machine ?? r.host!)}</span>}
         {!!r.allowedHere && <span data-ui="allowed-here">{words.card.allowedHere(r.allowedHere)}</span>}
         {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
@@ -53,6 +54,29 @@ export function Where({ item: { request: r } }: { item: Item }) {
       </time>
     </div>
   );
+}
+
+/** A name; of a long one its two ends, and the whole of it, with where it lies, on demand. */
+function Name({ as: As = "span", id, of, whole = of }: { as?: "b" | "span"; id?: string; of: string; whole?: string | undefined }) {
+  const [all, setAll] = useState(false);
+  const name = visibleLine(of);
+  const ends = twoEnds(name);
+  return (
+    <>
+      <As id={id}>{all ? visibleLine(whole) : ends}</As>
+      {ends !== name && (
+        <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? words.past.less : words.context.all(visibleLine(whole).length)}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** A long name without its middle. */
+export function twoEnds(name: string): string {
+  const c = [...name];
+  return c.length > 48 ? `${c.slice(0, 22).join("")}…${c.slice(-22).join("")}` : name;
 }
 
 /** That nothing ran or runs: assent made the request up. */

@@ -1,16 +1,20 @@
-// For a browser that the broker does not know: two ways in, and what stands against them.
+// For a browser that the broker does not know: two ways in, and what stands against them. It comes when it is
+// wanted (outside.tsx).
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ownName } from "../broker/api";
 import { now } from "../broker/clock";
 import { keepsNothing, standing, trouble } from "../queue/state";
 import { Rich } from "../text/rich";
-import { words } from "../text/words";
+import { words as first } from "../text/words";
+import { doorWords } from "../text/words/door";
 import { canSign, type Pending } from "./device";
+import { NotFound } from "./notfound";
 import { again, cancelPairing, enter, pairHere, pending, silent } from "./entry";
+
+const words = { ...first, ...doorWords };
 
 export function Door() {
   const s = standing.value;
-  if (s === "starting") return <main class="door" aria-busy="true" />;
   if (s === "busy") return <main class="door" aria-busy="true"><p class="quiet">{words.oneMoment}</p></main>;
   if (s === "waiting" && pending.value) return <Code of={pending.value} />;
   return (
@@ -119,15 +123,6 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
         {words.door.cancel}
       </button>
     </main>
-  );
-}
-
-/** For those who built assent and did not put it on their PATH. */
-export function NotFound() {
-  return (
-    <p class="quiet">
-      <Rich text={words.empty.notFound} />
-    </p>
   );
 }
 

@@ -7,7 +7,7 @@ import { toolKind } from "../broker/tools";
 import type { Settled } from "../broker/types.gen";
 import { Difference } from "../card/difference";
 import { Parts } from "../card/fields";
-import { Sample } from "../card/head";
+import { Sample, twoEnds } from "../card/head";
 import { partsOf } from "../card/parts";
 import { Said } from "../card/said";
 import { AgentMark } from "../queue/agent";
@@ -45,19 +45,21 @@ export function Decided({ d, before, only }: Props) {
   };
   return (
     <li class={`decided ${d.delivery === "overruled" ? "loud" : (tone ?? "gone")}`} data-ui="decision" data-state={tone}>
-      <div class="where">
-        <b>{outcomeOf(d)}</b>
-        {who && d.by?.kind !== "owner-cli" ? (
-          <button type="button" class="link" title={words.history.filter(visibleLine(d.by?.name ?? ""))} onClick={() => only({ by: d.by?.name ?? "" })}>
-            {who}
-          </button>
-        ) : (
-          <span>{who || why(d)}</span>
-        )}
-        {d.by?.verified && <span>{words.verify.confirmed}</span>}
-        <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
-        {d.delivery === "overruled" && <b>{d.outcome === "allowed" && !d.contained ? words.history.overruledEdit : words.history.overruled}</b>}
-        {d.delivery === "refused" && <b>{words.history.refused(visibleLine(d.failure ?? ""))}</b>}
+      <div class="where dated">
+        <div class="where">
+          <b>{outcomeOf(d)}</b>
+          {who && d.by?.kind !== "owner-cli" ? (
+            <button type="button" class="link" title={words.history.filter(visibleLine(d.by?.name ?? ""))} onClick={() => only({ by: d.by?.name ?? "" })}>
+              {who}
+            </button>
+          ) : (
+            <span>{who || why(d)}</span>
+          )}
+          {d.by?.verified && <span>{words.verify.confirmed}</span>}
+          <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
+          {d.delivery === "overruled" && <b>{d.outcome === "allowed" && !d.contained ? words.history.overruledEdit : words.history.overruled}</b>}
+          {d.delivery === "refused" && <b>{words.history.refused(visibleLine(d.failure ?? ""))}</b>}
+        </div>
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
           {agoWords(now.value - at.getTime())}
         </time>
@@ -82,7 +84,7 @@ export function Decided({ d, before, only }: Props) {
         <AgentMark of={whole ?? sessions.value.get(d.sessionId) ?? {}} />
         {d.repo && (
           <button type="button" class="link" title={words.history.filter(visibleLine(d.repo))} onClick={() => only({ repo: d.repo ?? "" })}>
-            {visibleLine(lastElement(d.repo))}
+            {twoEnds(visibleLine(lastElement(d.repo)))}
           </button>
         )}
         {d.sessionTitle && d.sessionTitle !== lastElement(d.repo) && d.sessionId !== before?.sessionId && <span>{d.sessionTitle}</span>}

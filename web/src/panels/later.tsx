@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { createElement, type FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 import { words } from "../text/words";
+import { Unfetched } from "./unfetched";
 
 type Module = typeof import("./panels");
 type Panels = Omit<Module, "keepWay" | "startFeed" | "verify">;
@@ -40,12 +41,5 @@ export function Later<N extends keyof Panels>({ part, with: props }: Props<N>) {
   const Part = panels.value?.[part] as FunctionComponent<Parameters<Panels[N]>[0]> | undefined;
   if (Part) return createElement(Part as FunctionComponent<object>, (props ?? {}) as object);
   if (!failed.value) return <p class="quiet">{words.oneMoment}</p>;
-  return (
-    <p class="notice" role="alert">
-      {words.later.failed}{" "}
-      <button type="button" class="link" onClick={() => location.reload()}>
-        {words.later.reload}
-      </button>
-    </p>
-  );
+  return <Unfetched />;
 }

@@ -2,7 +2,7 @@
 // one of the two.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Card } from "../card/card";
-import { NotFound } from "../device/door";
+import { NotFound } from "../device/notfound";
 import { verificationNow } from "../device/session";
 import { Later } from "../panels/later";
 import { prefer, preferences, type Order } from "../panels/preferences";

@@ -1,4 +1,4 @@
-// The words of the way in for a browser.
+// The words of the way in for a browser, but for those of the door itself (door.ts).
 export const deviceWords = {
   browser: {
     name: (browser: string, system: string) => `${browser} on ${system}`,
@@ -7,30 +7,6 @@ export const deviceWords = {
   },
 
   door: {
-    head: "Pair this browser",
-    ways: "Somebody at the machine where assent runs has to approve it, once.",
-    fromHere: "Pair from here",
-    newCode: "New code",
-    showsCode: "Shows a short code to type on that machine.",
-    onMachine: "Or start on the machine",
-    runPair: "Run `assent pair` there. Open the link that it prints in this browser, or paste it here. It works once, for five minutes.",
-    tokenHint: "A token (`assent token create`) works until the page is closed.",
-    paste: "Link, code or token",
-    goOn: "Continue",
-    noKeys: "This page was opened over plain http. Browsers only store keys for https and for the machine itself, so this browser cannot be paired at this address.",
-    waysOut: "What you can do:",
-    waysOutList: [
-      "Open the broker over https. With tailscale serve, Caddy or your own certificate it takes a few minutes: see `docs/phone.md`.",
-      "On the machine where assent runs, open `http://127.0.0.1` with the broker's port.",
-    ],
-    keepsNothing: "This browser stores nothing for this page: it is a private window, or site data is blocked. A pairing will last until the page is closed.",
-    typeThis: "Type this on the machine",
-    inTerminal: "In a terminal on the machine where assent runs:",
-    asksWhether: "It asks whether to let in **{name}**. Say yes, and this page continues by itself.",
-    goodFor: (minutes: string) => `The code is valid for ${minutes}.`,
-    wasTyped: "Asking the broker whether the code was typed…",
-    silent: "No answer from the broker; trying again.",
-    cancel: "Cancel",
     spent: "This pairing code is wrong, used or expired. Pair from here instead, or run assent pair for a new link.",
     expired: (code: string) => `The code ${code} has expired. Nobody typed it in time.`,
     refused: (code: string) => `The code ${code} is no longer valid. It was refused on the machine.`,
