@@ -40,6 +40,7 @@ var plan = []struct {
 		internal/host/contain
 		internal/host/executor
 		internal/host/gitrepo
+		internal/host/hooksocket
 		internal/host/hostlink
 		internal/host/inbox
 		internal/host/optin
@@ -78,6 +79,7 @@ var plan = []struct {
 		internal/setup/phone
 		internal/setup/programs
 		internal/setup/service
+		internal/setup/statedir
 		internal/setup/update
 		internal/store/follow
 		internal/store/forgotten
@@ -160,6 +162,7 @@ var plan = []struct {
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook internal/host/regular", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
+	{"internal/host/hooksocket", "internal/setup/statedir", "it listens; what is said, others know"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process internal/host/regular", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook internal/host/regular", "it looks at files, and knows no request"},
 	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
@@ -249,6 +252,7 @@ var plan = []struct {
 	{"internal/setup/phone", "internal/host/regular", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
+	{"internal/setup/statedir", "internal/host/regular internal/text/digest", "it knows files, and not what stands in them"},
 	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
 
 	{"internal/store/entry", "", "it is one message as it is hashed"},

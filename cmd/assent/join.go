@@ -18,6 +18,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/host/regular"
 	"assent/internal/setup/hookconf"
+	"assent/internal/setup/statedir"
 	"assent/internal/text/show"
 )
 
@@ -240,7 +241,7 @@ func (a *app) joined() (j joined, err error) {
 }
 
 func (a *app) writeJoined(j joined) error {
-	if err := makeOwnDir(a.stateDir); err != nil {
+	if err := statedir.Make(a.stateDir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	b, err := json.Marshal(j)
