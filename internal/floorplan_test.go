@@ -76,6 +76,7 @@ var plan = []struct {
 		internal/setup/doctor
 		internal/setup/hookconf
 		internal/setup/installer
+		internal/setup/joined
 		internal/setup/phone
 		internal/setup/programs
 		internal/setup/service
@@ -249,6 +250,7 @@ var plan = []struct {
 	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/agents internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/agent/droid internal/agent/droid/install internal/agent/conformance internal/auth/signed internal/hook internal/host/contain internal/host/regular internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/text/strictjson internal/machines", ""},
 	{"internal/setup/hookconf", "internal/host/regular", "it edits one file of lines"},
 	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/droid/install internal/agent/opencode/install internal/agent/qwen/install internal/hook", "it is the list of what can be installed for; who asks a person, others know"},
+	{"internal/setup/joined", "internal/api internal/host/regular internal/setup/hookconf internal/setup/statedir", "it remembers a broker, and asks none"},
 	{"internal/setup/phone", "internal/host/regular", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"assent/internal/setup/joined"
 	"assent/internal/setup/statedir"
 )
 
@@ -76,13 +77,13 @@ func TestStateFilesAreFiles(t *testing.T) {
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		id, info := filepath.Join(dir, "host-id"), filepath.Join(dir, "runtime.json")
-		all := []string{id, info, a.joinedFile(), filepath.Join(dir, ".runtime", "nats-info.json"), filepath.Join(dir, "shown")}
+		all := []string{id, info, joined.File(a.stateDir), filepath.Join(dir, ".runtime", "nats-info.json"), filepath.Join(dir, "shown")}
 		for _, path := range all {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), put(path)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := a.joined(); err == nil {
+		if _, err := joined.Load(a.stateDir); err == nil {
 			t.Errorf("%s: joined.json is read", name)
 		}
 		if _, err := a.natsInfo(); err == nil {
