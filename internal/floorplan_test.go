@@ -92,6 +92,7 @@ var plan = []struct {
 		internal/store/stream
 		internal/store/tree
 		internal/terminal
+		internal/terminal/eventlines
 		internal/text/digest
 		internal/text/layout
 		internal/text/roff
@@ -269,7 +270,8 @@ var plan = []struct {
 	{"internal/store/stream", "broker internal/hook internal/host/regular internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
 	{"internal/store/tree", "internal/hook internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 
-	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
+	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/host/regular internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
+	{"internal/terminal/eventlines", "internal/agent/agents internal/hook internal/store/reader internal/terminal internal/text/layout internal/text/show", "it prints what it is given; who reads the stream, others know"},
 
 	{"internal/freeport", "", ""},
 	{"internal/text/digest", "", ""},

@@ -77,7 +77,7 @@ func TestStateFilesAreFiles(t *testing.T) {
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		id, info := filepath.Join(dir, "host-id"), filepath.Join(dir, "runtime.json")
-		all := []string{id, info, joined.File(a.stateDir), filepath.Join(dir, ".runtime", "nats-info.json"), filepath.Join(dir, "shown")}
+		all := []string{id, info, joined.File(a.stateDir), filepath.Join(dir, ".runtime", "nats-info.json")}
 		for _, path := range all {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), put(path)); err != nil {
 				t.Fatal(err)
@@ -88,9 +88,6 @@ func TestStateFilesAreFiles(t *testing.T) {
 		}
 		if _, err := a.natsInfo(); err == nil {
 			t.Errorf("%s: nats-info.json is read", name)
-		}
-		if lines := (shownFile{filepath.Join(dir, "shown")}).lines(); lines != nil {
-			t.Errorf("%s: shown holds %v", name, lines)
 		}
 		if _, err := statedir.ID(id, 16, "this host"); err == nil || !strings.Contains(err.Error(), "remove it") {
 			t.Errorf("%s: an id: %v", name, err)
