@@ -40,6 +40,7 @@ var plan = []struct {
 		internal/host/contain
 		internal/host/executor
 		internal/host/gitrepo
+		internal/host/hooksocket
 		internal/host/hostlink
 		internal/host/inbox
 		internal/host/optin
@@ -75,9 +76,11 @@ var plan = []struct {
 		internal/setup/doctor
 		internal/setup/hookconf
 		internal/setup/installer
+		internal/setup/joined
 		internal/setup/phone
 		internal/setup/programs
 		internal/setup/service
+		internal/setup/statedir
 		internal/setup/update
 		internal/store/follow
 		internal/store/forgotten
@@ -89,6 +92,7 @@ var plan = []struct {
 		internal/store/stream
 		internal/store/tree
 		internal/terminal
+		internal/terminal/eventlines
 		internal/text/digest
 		internal/text/layout
 		internal/text/roff
@@ -160,6 +164,7 @@ var plan = []struct {
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook internal/host/regular", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
+	{"internal/host/hooksocket", "internal/setup/statedir", "it listens; what is said, others know"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process internal/host/regular", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook internal/host/regular", "it looks at files, and knows no request"},
 	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
@@ -247,9 +252,11 @@ var plan = []struct {
 	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/agents internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/agent/droid internal/agent/droid/install internal/agent/conformance internal/auth/signed internal/hook internal/host/contain internal/host/regular internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/text/strictjson internal/machines", ""},
 	{"internal/setup/hookconf", "internal/host/regular", "it edits one file of lines"},
 	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/droid/install internal/agent/opencode/install internal/agent/qwen/install internal/hook", "it is the list of what can be installed for; who asks a person, others know"},
+	{"internal/setup/joined", "internal/api internal/host/regular internal/setup/hookconf internal/setup/statedir", "it remembers a broker, and asks none"},
 	{"internal/setup/phone", "internal/host/regular", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
+	{"internal/setup/statedir", "internal/host/regular internal/text/digest", "it knows files, and not what stands in them"},
 	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
 
 	{"internal/store/entry", "", "it is one message as it is hashed"},
@@ -264,7 +271,8 @@ var plan = []struct {
 	{"internal/store/stream", "broker internal/hook internal/host/regular internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
 	{"internal/store/tree", "internal/hook internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 
-	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
+	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/host/regular internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
+	{"internal/terminal/eventlines", "internal/agent/agents internal/hook internal/store/reader internal/terminal internal/text/layout internal/text/show", "it prints what it is given; who reads the stream, others know"},
 
 	{"internal/freeport", "", ""},
 	{"internal/text/digest", "", ""},

@@ -81,7 +81,7 @@ func (a *app) attach(ctx context.Context, f agentFlags, name string) error {
 	reader := feedPrinter{app: &on}
 	if !a.json {
 		reader.story = terminal.NewTranscript()
-		fmt.Fprintf(on.out, "%s · %s\n", s.name(), show.Line(s.SessionID))
+		fmt.Fprintf(on.out, "%s · %s\n", s.Name(), show.Line(s.SessionID))
 	}
 	if err := reader.pages(ctx, b, s.SessionID); err != nil {
 		return err

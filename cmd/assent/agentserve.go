@@ -22,6 +22,7 @@ import (
 	"assent/internal/host/executor"
 	"assent/internal/host/hostlink"
 	"assent/internal/host/optin"
+	"assent/internal/setup/statedir"
 	"assent/internal/text/show"
 )
 
@@ -111,7 +112,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	id, err := keptID(filepath.Join(a.sessionsDir(), "host-id"), 16, "this host") // nobody else has the directory now
+	id, err := statedir.ID(filepath.Join(a.sessionsDir(), "host-id"), 16, "this host") // nobody else has the directory now
 	if err == nil {
 		id, err = hostlink.Identity(name, id)
 	}

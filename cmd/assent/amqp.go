@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"assent/internal/agent/claude"
+	"assent/internal/api"
 	"assent/internal/outlet/rabbit"
 	"assent/internal/store/stream"
 )
@@ -40,7 +41,7 @@ func amqpInClear(address string) bool {
 	if err != nil || u.Scheme != "amqp" {
 		return false
 	}
-	return u.Hostname() != "" && !loopback(u.Hostname())
+	return u.Hostname() != "" && !api.Loopback(u.Hostname())
 }
 
 // newRabbit makes what passes mutations on to RabbitMQ, while mine says so. Its cursor lies with the record.

@@ -49,7 +49,7 @@ allowed here; requests of other agents can only be denied.`,
 
 func (a *app) approve(ctx context.Context, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
-	if err != nil || !loopback(host) {
+	if err != nil || !api.Loopback(host) {
 		return usagef("--listen %s: want an address of this machine alone, such as 127.0.0.1:7727: the page is not encrypted, and nobody is asked who they are", listen)
 	}
 	config, _, err := a.address()
@@ -57,7 +57,7 @@ func (a *app) approve(ctx context.Context, listen string) error {
 		return err
 	}
 	to, err := url.Parse(config.URL)
-	if err != nil || to.Host == "" || to.Scheme != "https" && !loopback(to.Hostname()) {
+	if err != nil || to.Host == "" || to.Scheme != "https" && !api.Loopback(to.Hostname()) {
 		return usagef("--url %s: want https, or http on this machine", config.URL)
 	}
 	to = &url.URL{Scheme: to.Scheme, Host: to.Host}

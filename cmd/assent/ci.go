@@ -126,7 +126,7 @@ func (a *app) ciRun(ctx context.Context, f ciFlags, args []string) error {
 			if err != nil {
 				return nil, nil, err
 			}
-			return l, l.remove, nil
+			return l, l.Remove, nil
 		},
 		Hook:     func(socket string) ([]string, error) { return a.hookCommand(installFlags{socket: socket}) },
 		Settings: a.settingsHere,

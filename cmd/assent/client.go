@@ -16,9 +16,16 @@ import (
 	"assent/internal/api"
 	"assent/internal/auth/devicekey"
 	"assent/internal/host/regular"
+	"assent/internal/setup/statedir"
 	"assent/internal/text/digest"
 	"assent/internal/text/show"
 	"assent/internal/text/strictjson"
+)
+
+// Bounds of the files of a running broker, in bytes.
+const (
+	maxToken   = 4 << 10
+	maxRuntime = 1 << 20 // runtime.json
 )
 
 // runtimeInfo is <state>/runtime.json: where the running broker is to be found.
@@ -70,7 +77,7 @@ func (a *app) broker() (*client, error) {
 		return nil, errors.New("no credential: set ASSENT_TOKEN to a token of that broker (there: assent token create)")
 	}
 	if config.Token == "" {
-		b, err := regular.Read(filepath.Join(a.stateDir, "owner.token"), maxID, 0)
+		b, err := regular.Read(filepath.Join(a.stateDir, "owner.token"), maxToken, 0)
 		if err != nil {
 			return nil, fmt.Errorf("no credential: set ASSENT_TOKEN (the owner's token cannot be read: %w)", err)
 		}
@@ -122,7 +129,7 @@ func (a *app) address() (api.ClientConfig, runtimeInfo, error) {
 func (a *app) runtime() (runtimeInfo, error) {
 	var info runtimeInfo
 	path := filepath.Join(a.stateDir, "runtime.json")
-	b, err := readStateFile(path, maxRuntime)
+	b, err := statedir.ReadFile(path, maxRuntime)
 	if errors.Is(err, os.ErrNotExist) {
 		return info, noBroker(fmt.Errorf("no broker is running for the state directory %s; start one with: %s up, or %[2]s serve", a.stateDir, typed()))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assent/broker"
+	"assent/internal/setup/statedir"
 	"assent/internal/store/forgotten"
 	"assent/internal/store/lease"
 	"assent/internal/store/presence"
@@ -98,5 +99,5 @@ func (c *cluster) Close() error {
 
 // brokerID names the broker of a state directory, through all its runs. Two on one machine have two.
 func brokerID(stateDir string) (string, error) {
-	return keptID(filepath.Join(stateDir, "broker-id"), 12, "this broker")
+	return statedir.ID(filepath.Join(stateDir, "broker-id"), 12, "this broker")
 }

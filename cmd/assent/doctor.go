@@ -13,6 +13,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/setup/doctor"
 	"assent/internal/setup/hookconf"
+	"assent/internal/setup/joined"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
@@ -64,14 +65,14 @@ func (a *app) whereJoined() *app {
 	if _, err := a.runtime(); a.url != "" || err == nil {
 		return a
 	}
-	j, err := a.joined()
+	j, err := joined.Load(a.stateDir)
 	if err != nil || j.URL == "" {
 		return a
 	}
 	far, dir := *a, configDir(os.Getenv)
 	far.url = j.URL
-	if _, err := os.Stat(caFile(dir)); err == nil {
-		far.caCert = caFile(dir)
+	if _, err := os.Stat(joined.CAFile(dir)); err == nil {
+		far.caCert = joined.CAFile(dir)
 	}
 	far.credential, _ = hookconf.Get(hookconf.Path(dir), "token") // without it the doctor says so
 	return &far

@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/store/reader"
+	"assent/internal/terminal/eventlines"
 )
 
 func (a *app) eventsCmd() *cobra.Command {
@@ -72,9 +73,9 @@ If events left the stream before they were read, a line says how many.`,
 func (a *app) follow(ctx context.Context, opt reader.Options) error {
 	opt.CursorDir = filepath.Join(a.stateDir, "readers")
 	opt.Logf = func(format string, args ...any) { fmt.Fprintf(a.err, "assent: "+format+"\n", args...) }
-	p := eventPrinter{out: a.out, json: a.json}
-	opt.Marker = p.marker
-	err := reader.Read(ctx, a.natsInfo, opt, p.event)
+	p := eventlines.Printer{Out: a.out, JSON: a.json, Width: func() int { return columns(a.out) }}
+	opt.Marker = p.Marker
+	err := reader.Read(ctx, a.natsInfo, opt, p.Event)
 	var busy *reader.BusyError
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:

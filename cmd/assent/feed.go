@@ -16,7 +16,6 @@ import (
 	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/terminal"
-	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -52,7 +51,7 @@ for assent trace.`,
 				f.story = terminal.NewTranscript()
 			}
 			if !a.json {
-				head := fmt.Sprintf("%s · %s · %s", s.name(), s.where(), show.Line(s.SessionID))
+				head := fmt.Sprintf("%s · %s · %s", s.Name(), s.Where(), show.Line(s.SessionID))
 				if terminal.IsOtherAgent(s.Agent) {
 					head = show.Line(s.AgentTitle) + " · " + head
 				}
@@ -90,8 +89,8 @@ type feedPrinter struct {
 	last    string               // its id
 	printed int
 	day     string
-	spoke   bool            // a message of the agent was printed since the last prompt
-	subs    map[string]bool // the requests of subagents and what followed on them, by event id
+	spoke   bool // a message of the agent was printed since the last prompt
+	subs    terminal.Subagents
 }
 
 // pages prints what there is.
@@ -241,92 +240,8 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	case e.Kind == feed.KindStopRequest && f.spoke && !f.all:
 		e.Body = "" // it would repeat the agent's last message
 	}
-	_, err := io.WriteString(f.out, hang(eventText(&e, at, f.ofSubagent(&e), f.all), feedMargin, columns(f.out)))
+	_, err := io.WriteString(f.out, hang(terminal.FeedText(&e, at, f.subs.Have(&e), f.all), terminal.FeedMargin, columns(f.out)))
 	return err
-}
-
-// feedMargin is where a body begins: behind the time and the sign of its event.
-const feedMargin = 12
-
-// ofSubagent reports whether an event belongs to a subagent. Requests and decisions are the
-// system's, but a reader wants to see them where the call stands that they are about.
-func (f *feedPrinter) ofSubagent(e *feed.Event) bool {
-	sub := strings.HasPrefix(e.ActorID, "subagent:")
-	switch e.Kind {
-	case feed.KindPermissionRequest:
-		d, ok := e.Data.(*feed.PermissionRequestData)
-		sub = ok && d.AgentID != ""
-	case feed.KindPermissionDecision, feed.KindPermissionDelivery, feed.KindPermissionOverruled:
-		sub = f.subs[e.Cause.ParentEventID]
-	default:
-		return sub
-	}
-	if sub {
-		if f.subs == nil {
-			f.subs = map[string]bool{}
-		}
-		f.subs[e.EventID] = true
-	}
-	return sub
-}
-
-// bodyLines is how much of a body is printed without --all.
-const bodyLines = 6
-
-// eventText is an event as a person reads it: its title, and a few lines of its body unless it
-// is folded. Both are safe to show already.
-func eventText(e *feed.Event, at time.Time, sub, all bool) string {
-	indent := ""
-	if sub {
-		indent = "  │ "
-	}
-	line := at.Format("15:04:05") + "  " + indent + e.Title
-	// The badge of an ordinary request or call says what the title begins with.
-	if b := e.UI.Badge; b != "" && (e.Level == feed.LevelError || len(e.Marks) > 0 || all) {
-		line += "  [" + show.Line(b) + "]"
-	}
-	for _, m := range e.Marks {
-		line += " (" + strings.ReplaceAll(show.Line(string(m)), "_", " ") + ")"
-	}
-	if all {
-		line += "  " + show.Line(string(e.Kind))
-		if e.Kind == feed.KindPermissionRequest {
-			line += " " + show.Line(e.Cause.HookRequestID) // for assent trace
-		}
-	}
-	line += "\n"
-	if e.Body == "" || e.UI.CollapsedDefault && !all {
-		return line
-	}
-	lines := strings.Split(layout.Fold(strings.TrimRight(e.Body, "\n")), "\n")
-	more := 0
-	if !all && len(lines) > bodyLines {
-		more = len(lines) - bodyLines
-		lines = lines[:bodyLines]
-	}
-	for _, l := range lines {
-		line += "          " + indent + "  " + l + "\n"
-	}
-	if more > 0 {
-		line += fmt.Sprintf("          %s  … %d more lines; see them with --all\n", indent, more)
-	}
-	return line
-}
-
-// foundLine is the first line of the body with a word that was looked for and that the title
-// does not show; without it a reader could not tell why an event was found.
-func foundLine(e *feed.Event, words []string) string {
-	for _, w := range strings.Fields(strings.ToLower(strings.ReplaceAll(strings.Join(words, " "), `"`, " "))) {
-		if strings.Contains(strings.ToLower(e.Title), w) {
-			continue
-		}
-		for l := range strings.Lines(e.Body) {
-			if strings.Contains(strings.ToLower(l), w) {
-				return strings.TrimSpace(l)
-			}
-		}
-	}
-	return ""
 }
 
 func (a *app) searchCmd() *cobra.Command {
@@ -368,7 +283,7 @@ the beginning of a longer one; words in double quotes must be adjacent.`,
 			}
 			named := slices.ContainsFunc(found, func(f api.Found) bool { return terminal.IsOtherAgent(f.Agent) })
 			for i := range found {
-				about := start(found[i].Title, 40)
+				about := terminal.Start(found[i].Title, 40)
 				if named && found[i].AgentTitle != "" {
 					about = show.Line(found[i].AgentTitle) + " · " + about
 				}
@@ -377,8 +292,8 @@ the beginning of a longer one; words in double quotes must be adjacent.`,
 					return fmt.Errorf("the broker's answer: %w", err)
 				}
 				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, about)
-				fmt.Fprint(a.out, hang(line, feedMargin, columns(a.out)))
-				if l := foundLine(e, args); l != "" {
+				fmt.Fprint(a.out, hang(line, terminal.FeedMargin, columns(a.out)))
+				if l := terminal.FoundLine(e, args); l != "" {
 					fmt.Fprint(a.out, hang(fmt.Sprintf("%36s%s\n", "", elide(l, 120)), 36, columns(a.out)))
 				}
 			}

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-
-	"assent/internal/api"
-	"assent/internal/feed"
 )
 
 // TestFeedOfASubagent: its requests and their answers stand where its calls do, and the badge
@@ -36,25 +33,5 @@ func TestFeedOfASubagent(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("it reads\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// TestFoundLine: what the title does not show is shown from the body.
-func TestFoundLine(t *testing.T) {
-	e := &feed.Event{Title: "⎿ Bash result", Body: "first\n  The Blue one\nblue again\n"}
-	for words, want := range map[string]string{"blue": "The Blue one", `"blue one"`: "The Blue one", "result": "", "bash again": "blue again", "red": "", "": ""} {
-		if got := foundLine(e, []string{words}); got != want {
-			t.Errorf("%q: %q", words, got)
-		}
-	}
-}
-
-func TestAbout(t *testing.T) {
-	for _, c := range []struct{ title, cwd, want string }{
-		{"shop", "/home/dev/shop/", "-"}, {"", "/home/dev/shop", "-"}, {"Mend the door", "/home/dev/shop", "Mend the door"}, {"", "/", "session s"}, {"", "", "session s"},
-	} {
-		if got := (&session{api.Session{SessionID: "s", Title: c.title, CWD: c.cwd}}).about(); got != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
 	}
 }

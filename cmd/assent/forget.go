@@ -43,7 +43,7 @@ and backups, are not touched.`,
 				return err
 			}
 			if !yes {
-				fmt.Fprintf(a.err, "%s · %s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID), counted(int(s.LastPos), "event"))
+				fmt.Fprintf(a.err, "%s · %s · %s · %s\n", s.Name(), s.Where(), show.Line(s.SessionID), counted(int(s.LastPos), "event"))
 				if err := a.surelyForget(cmd.Context(), "Forget this session? This cannot be undone."); err != nil {
 					return err
 				}

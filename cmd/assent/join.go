@@ -2,35 +2,20 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/api"
-	"assent/internal/host/regular"
 	"assent/internal/setup/hookconf"
+	"assent/internal/setup/joined"
 	"assent/internal/text/show"
 )
-
-// joined is what a machine remembers of the broker that it joined, to leave it again. It holds no secret.
-type joined struct {
-	URL     string    `json:"url"`
-	Name    string    `json:"name"` // what the broker calls this machine
-	TokenID string    `json:"tokenId"`
-	Scope   string    `json:"scope"` // of the hooks
-	Hooks   bool      `json:"hooks"` // they are written
-	Answers bool      `json:"answers"`
-	At      time.Time `json:"at"`
-}
 
 type joinFlags struct {
 	install installFlags
@@ -76,26 +61,8 @@ uninstall. The broker accepts the token until it is revoked there: assent token 
 	return c
 }
 
-// joinLink is the broker and the code of a link.
-func joinLink(text string) (broker, code string, err error) {
-	u, err := url.Parse(strings.TrimSpace(text))
-	if err != nil {
-		return "", "", errors.New("this is no link")
-	}
-	code, ok := strings.CutPrefix(u.Fragment, "join=")
-	if !ok || code == "" {
-		if strings.HasPrefix(u.Fragment, "pair=") {
-			return "", "", errors.New("this link pairs a browser; for a machine: assent pair --join --name NAME")
-		}
-		return "", "", errors.New("the link has no #join=…: put it in quotes, and take all of it")
-	}
-	u.Fragment = ""
-	broker, err = brokerURL(u.String())
-	return broker, code, err
-}
-
 func (a *app) join(ctx context.Context, f joinFlags, link string) error {
-	broker, code, err := joinLink(link)
+	broker, code, err := joined.ParseLink(link)
 	if err != nil {
 		return usagef("%w", err)
 	}
@@ -114,7 +81,7 @@ func (a *app) join(ctx context.Context, f joinFlags, link string) error {
 			return err
 		}
 	}
-	was, err := a.joined()
+	was, err := joined.Load(a.stateDir)
 	if err != nil {
 		return err
 	}
@@ -145,8 +112,8 @@ func (a *app) join(ctx context.Context, f joinFlags, link string) error {
 		}
 		return err
 	}
-	j := joined{URL: broker, Name: token.Name, TokenID: token.ID, Scope: f.install.scope, At: time.Now().UTC()}
-	if err := a.keepJoined(dir, j, token.Secret); err != nil {
+	j := joined.Broker{URL: broker, Name: token.Name, TokenID: token.ID, Scope: f.install.scope, At: time.Now().UTC()}
+	if err := j.Keep(a.stateDir, dir, token.Secret, a.caCert); err != nil {
 		return fmt.Errorf("%w; the token is of no use, revoke it there: assent token revoke %s", err, show.Line(token.ID))
 	}
 	if agents {
@@ -163,7 +130,7 @@ func (a *app) join(ctx context.Context, f joinFlags, link string) error {
 		j.Hooks = true
 	}
 	if j.Answers, err = tokenAnswers(ctx, &far, token.Secret); err == nil {
-		err = a.writeJoined(j)
+		err = j.Save(a.stateDir)
 	}
 	if a.json {
 		return errors.Join(err, a.printJSON(j))
@@ -207,7 +174,7 @@ func tokenAnswers(ctx context.Context, far *app, secret string) (bool, error) {
 	return false, fmt.Errorf("the broker does not take the token: %w", err)
 }
 
-func (a *app) printJoined(j joined) {
+func (a *app) printJoined(j joined.Broker) {
 	fmt.Fprintf(a.out, "\nThis machine asks %s, where it is called %s.\n", j.URL, show.Line(j.Name))
 	fmt.Fprintf(a.out, "The token is in %s, readable by you only; it can submit requests and nothing else.\n", show.Line(hookconf.Path(configDir(os.Getenv))))
 	if !j.Hooks {
@@ -219,67 +186,9 @@ func (a *app) printJoined(j joined) {
 	fmt.Fprintf(a.out, "To leave: assent join --undo; then there: assent token revoke %s\n", show.Line(j.TokenID))
 }
 
-// joinedFile is where a machine remembers that it joined, and caFile a copy of the certificates it trusts.
-func (a *app) joinedFile() string { return filepath.Join(a.stateDir, "joined.json") }
-
-func caFile(dir string) string { return filepath.Join(dir, "broker-ca.pem") }
-
-// joined is the broker that this machine joined, the zero value if it joined none.
-func (a *app) joined() (j joined, err error) {
-	b, err := regular.Read(a.joinedFile(), maxRuntime, 0)
-	if errors.Is(err, os.ErrNotExist) {
-		return j, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &j)
-	}
-	if err != nil {
-		return j, fmt.Errorf("read %s: %w", a.joinedFile(), err)
-	}
-	return j, nil
-}
-
-func (a *app) writeJoined(j joined) error {
-	if err := makeOwnDir(a.stateDir); err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	b, err := json.Marshal(j)
-	if err != nil {
-		return err
-	}
-	fresh := a.joinedFile() + ".new"
-	if err := os.WriteFile(fresh, append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(fresh, a.joinedFile())
-}
-
-// keepJoined writes what the hooks need, and before it what leaving needs.
-func (a *app) keepJoined(dir string, j joined, secret string) error {
-	if err := a.writeJoined(j); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	ca := ""
-	if a.caCert != "" {
-		b, err := os.ReadFile(a.caCert)
-		if err != nil {
-			return fmt.Errorf("--cacert: %w", err)
-		}
-		ca = caFile(dir)
-		if err := os.WriteFile(ca, b, 0o600); err != nil {
-			return err
-		}
-	}
-	_, err := hookconf.Set(hookconf.Path(dir), hookconf.Setting{Name: "token", Value: secret}, hookconf.Setting{Name: "cacert", Value: ca})
-	return err
-}
-
 // leave undoes join.
 func (a *app) leave(ctx context.Context, f joinFlags) error {
-	j, err := a.joined()
+	j, err := joined.Load(a.stateDir)
 	if err != nil {
 		return err
 	}
@@ -293,18 +202,12 @@ func (a *app) leave(ctx context.Context, f joinFlags) error {
 
 // forgetJoined takes away what join wrote besides the hooks, if it did. It is part of uninstall.
 func (a *app) forgetJoined(scope string) error {
-	j, err := a.joined()
+	j, err := joined.Load(a.stateDir)
 	if err != nil || j.URL == "" || j.Scope != scope {
 		return err
 	}
-	dir := configDir(os.Getenv)
-	if _, err := hookconf.Set(hookconf.Path(dir), hookconf.Setting{Name: "token"}, hookconf.Setting{Name: "cacert"}); err != nil {
+	if err := joined.Forget(a.stateDir, configDir(os.Getenv)); err != nil {
 		return err
-	}
-	for _, name := range []string{caFile(dir), a.joinedFile()} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
 	}
 	if !a.json {
 		fmt.Fprintf(a.out, "This machine asks %s no more. Its token is good still; revoke it there: assent token revoke %s\n", j.URL, show.Line(j.TokenID))

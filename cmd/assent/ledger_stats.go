@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -56,7 +57,7 @@ func (a *app) printSummary(s ledger.Summary) error {
 		}
 		fmt.Fprintf(a.out, "\n%s\n", part.title)
 		for _, c := range part.counts {
-			if _, err := fmt.Fprintf(a.out, "%8d  %s\n", c.Rows, orDash(show.Line(c.Value))); err != nil {
+			if _, err := fmt.Fprintf(a.out, "%8d  %s\n", c.Rows, cmp.Or(show.Line(c.Value), "-")); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"assent/internal/agent/claude"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/digest"
 )
@@ -57,7 +58,7 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.tlsCert == "" && len(proxies) == 0 && !loopback(host) {
+	if f.tlsCert == "" && len(proxies) == 0 && !api.Loopback(host) {
 		return nil, usagef(`--listen %s reaches beyond this machine, where anybody could read and change what passes. Either
   give a certificate:                       --tls-cert FILE --tls-key FILE
   name the proxy that does TLS before it:   --trusted-proxy ADDRESS
@@ -69,7 +70,7 @@ docs/phone.md shows each`, f.listen)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, usagef("--public-url %s: want scheme and host, as in https://box.example.net", text)
 		}
-		if u.Scheme == "http" && !loopback(u.Hostname()) {
+		if u.Scheme == "http" && !api.Loopback(u.Hostname()) {
 			return nil, usagef("--public-url %s: want https: browsers keep no device keys for http pages of other machines; docs/phone.md shows the ways to https", text)
 		}
 	}
@@ -78,7 +79,7 @@ docs/phone.md shows each`, f.listen)
 		if err != nil {
 			return nil, usagef("--nats-listen %s: %w; want HOST:PORT or off", n, err)
 		}
-		if !loopback(host) {
+		if !api.Loopback(host) {
 			return nil, usagef("--nats-listen %s reaches beyond this machine, where its token would travel in the clear; listen on 127.0.0.1", n)
 		}
 	}
@@ -88,7 +89,7 @@ docs/phone.md shows each`, f.listen)
 // unnamed reports whether others can connect but not say a name that the broker answers to.
 func (f *serveFlags) unnamed() bool {
 	host, _, err := net.SplitHostPort(f.listen)
-	return err == nil && !loopback(host) && len(f.publicURLs) == 0
+	return err == nil && !api.Loopback(host) && len(f.publicURLs) == 0
 }
 
 // listenable says now what listen would say later, when more has been done.
@@ -109,14 +110,6 @@ func listen(addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen", addr, err)
 	}
 	return l, nil
-}
-
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // loadCertificate reads the files of --tls-cert and --tls-key; nil without them.

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -48,7 +49,7 @@ type app struct {
 	credential  string // for it, where ASSENT_TOKEN is not set
 	json        bool
 	helpErr     error // help was asked for something that is not there
-	shown       shownFile
+	shown       terminal.ShownFile
 	in          io.Reader
 	lines       *bufio.Reader  // over in, once a question was put
 	reading     chan inputLine // gets the next of them; nil: none is read
@@ -64,7 +65,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
-	a := &app{in: in, out: out, err: errw, shown: newShownFile(os.Getenv)}
+	a := &app{in: in, out: out, err: errw, shown: terminal.NewShownFile(os.Getenv)}
 	root := a.root()
 	root.SetArgs(longFlags(args))
 	root.SetIn(in)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/terminal"
 )
 
 // numberedBroker answers as a broker does that has these requests.
@@ -88,7 +88,7 @@ func TestAllowByNumber(t *testing.T) {
 	if code, out := assent(t, url, "allow", "417"); code != exitRefused || !strings.Contains(out, "never shown") {
 		t.Errorf("printed into a pipe: %d, %s", code, out)
 	}
-	if err := newShownFile(os.Getenv).add(&calm); err != nil {
+	if err := terminal.NewShownFile(os.Getenv).Add(&calm); err != nil {
 		t.Fatal(err)
 	}
 	if code, out := assent(t, url, "allow", "17"); code != 0 || !strings.Contains(out, "Pushes to origin/main") || !strings.Contains(out, "#417") {
@@ -135,36 +135,5 @@ func TestNumbersThatAreRefused(t *testing.T) {
 	// A whole number is found however old the request is.
 	if code, out := assent(t, url, "proposals", "1017"); code != 0 {
 		t.Errorf("an old number: %d, %s", code, out)
-	}
-}
-
-func TestShownFileIsBounded(t *testing.T) {
-	s := newShownFile(func(name string) string {
-		if name == "XDG_STATE_HOME" {
-			return t.TempDir()
-		}
-		return ""
-	})
-	other := &api.Request{}
-	other.ID, other.InputSHA256 = "id", "another input"
-	for i := range 300 {
-		r := &api.Request{}
-		r.ID, r.InputSHA256 = strconv.Itoa(i), strings.Repeat("0", 1000)
-		if err := s.add(r); err != nil {
-			t.Fatal(err)
-		}
-		if !s.has(r) || s.has(other) {
-			t.Fatalf("%d: %v, %v", i, s.has(r), s.has(other))
-		}
-	}
-	fi, err := os.Stat(s.path)
-	if err != nil || fi.Size() > mostShown+2000 || fi.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", fi, err)
-	}
-	if left, _ := filepath.Glob(s.path + ".*"); len(left) > 0 {
-		t.Errorf("left over: %v", left)
-	}
-	if (shownFile{}).has(other) || (shownFile{}).add(other) != nil {
-		t.Error("without a file nothing is kept")
 	}
 }

@@ -128,7 +128,7 @@ func (a *app) printInvitation(p api.Pairing) {
 
 func loopbackURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && loopback(u.Hostname())
+	return err == nil && api.Loopback(u.Hostname())
 }
 
 // printQR draws the text. In colours it can be read on light and dark terminals alike.

@@ -119,7 +119,7 @@ func (a *app) keepShown(out io.Writer, rs ...*api.Request) {
 	if !terminal.IsTerminal(out) {
 		return
 	}
-	if err := a.shown.add(rs...); err != nil {
+	if err := a.shown.Add(rs...); err != nil {
 		fmt.Fprintln(a.err, "assent:", readable(err.Error()))
 	}
 }
@@ -138,7 +138,7 @@ func (a *app) confirmNumbered(ctx context.Context, r *api.Request) error {
 	if r.State != "pending" {
 		return nil // the broker will say by whom it was answered
 	}
-	n, danger, seen := number(r), terminal.RiskOf(r) == hook.Danger, a.shown.has(r)
+	n, danger, seen := number(r), terminal.RiskOf(r) == hook.Danger, a.shown.Has(r)
 	byID := fmt.Sprintf("or allow it by its whole id, without a question: %s allow %s", typed(), show.Line(r.ID))
 	switch {
 	case r.Uninspectable != "":

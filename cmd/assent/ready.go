@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"assent/internal/host/hooksocket"
 	"assent/internal/store/stream"
 )
 
@@ -16,7 +17,7 @@ import (
 // fared.
 type readiness struct {
 	streams *stream.Stream
-	socket  *hookSocket
+	socket  *hooksocket.Socket
 
 	mu        sync.Mutex
 	checkedAt time.Time // guarded by mu
@@ -43,7 +44,7 @@ func (r *readiness) check() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
-	r.err = errors.Join(r.socket.there(), r.streams.Probe(ctx))
+	r.err = errors.Join(r.socket.There(), r.streams.Probe(ctx))
 	r.checkedAt = time.Now()
 	return r.err
 }

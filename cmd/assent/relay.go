@@ -14,6 +14,7 @@ import (
 	"assent/internal/relay"
 	"assent/internal/relay/certificate"
 	"assent/internal/relay/tunnel"
+	"assent/internal/setup/statedir"
 )
 
 // relayFlags are the flags of assent relay.
@@ -110,10 +111,10 @@ func (a *app) runRelay(ctx context.Context, f relayFlags) error {
 	if f.connections > room {
 		return usagef("--max-connections %d: the limit of open files, %d, leaves %d", f.connections, most, room)
 	}
-	if shared(a.stateDir) {
+	if statedir.Shared(a.stateDir) {
 		return fmt.Errorf("state directory: everybody can write to %s; choose a directory of your own", a.stateDir)
 	}
-	if err := makeOwnDir(a.stateDir); err != nil {
+	if err := statedir.Make(a.stateDir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 

@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/relay/tunnel"
 	"assent/internal/relay/uplink"
+	"assent/internal/setup/statedir"
 )
 
 func (a *app) relayJoinCmd() *cobra.Command {
@@ -50,7 +51,7 @@ accepts the authority's terms, and makes the address public knowledge.`,
 			if err != nil {
 				return usagef("%w", err)
 			}
-			if shared(a.stateDir) {
+			if statedir.Shared(a.stateDir) {
 				return fmt.Errorf("state directory: everybody can write to %s; choose a directory of your own", a.stateDir)
 			}
 			if err := uplink.Save(a.stateDir, k); err != nil {

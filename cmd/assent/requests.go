@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"assent/internal/agent/tool"
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -37,15 +37,6 @@ func oneRow(safe string) string { return show.OneRow(safe) }
 // elide is for text that is safe to show.
 func elide(safe string, n int) string { return show.Elide(safe, n) }
 
-// start is elide for what is read from its beginning: a title.
-func start(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return strings.TrimRight(string(r[:n-1]), " ") + "…"
-}
-
 // find is api.Client.Find, anyRequest FindID and session FindSession, with the exit codes of call.
 func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 	r, err := c.Find(ctx, id)
@@ -57,12 +48,12 @@ func (c *client) anyRequest(ctx context.Context, id string) (string, error) {
 	return id, withExit(err)
 }
 
-func (c *client) session(ctx context.Context, name string, titles bool) (*session, error) {
+func (c *client) session(ctx context.Context, name string, titles bool) (*terminal.Session, error) {
 	s, err := c.FindSession(ctx, name, titles)
 	if err != nil {
 		return nil, withExit(err)
 	}
-	return &session{*s}, nil
+	return &terminal.Session{Session: *s}, nil
 }
 
 // decide answers r and says how far the answer got.

@@ -111,7 +111,7 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 			own := c.count(file, f.Options)
 			notices = append(notices, own...)
 		}
-		if file.there {
+		if file.There {
 			signature, problem := files.Signature(cfg, file.Source)
 			if problem != "" {
 				notices = append(notices, policy.Problem{File: file.Name + ".sig", Message: "this signature does not count, so nobody signed " + file.Name + ": " + problem})

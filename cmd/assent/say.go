@@ -73,7 +73,7 @@ role operate, which admin includes.`,
 					return err
 				}
 			} else {
-				fmt.Fprintf(a.out, "%s: %s\n", show.Line(s.name()), outcomeOf(m))
+				fmt.Fprintf(a.out, "%s: %s\n", show.Line(s.Name()), outcomeOf(m))
 			}
 			if m.State == hook.MessageLost || m.State == hook.MessageExpired || m.State == hook.MessageRefused {
 				return &exitError{exitFailed, nil}

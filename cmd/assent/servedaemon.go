@@ -15,6 +15,7 @@ import (
 	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
+	"assent/internal/host/hooksocket"
 	"assent/internal/metrics"
 	"assent/internal/outlet/hookd"
 	"assent/internal/outlet/ledger"
@@ -87,13 +88,13 @@ type daemon struct {
 	publish    func(context.Context, hook.Event) (uint64, error)
 	spool      *spool
 	emitted    *hookd.Receiver // nil: no socket for hookd-emit
-	emitSocket *hookSocket
+	emitSocket *hooksocket.Socket
 	pages      *server.Slots
 	url        string // of the page on this machine
 	door       *phone.Listener
 	phones     *server.Slots
 	ring       *notify.Push
-	unix       *hookSocket
+	unix       *hooksocket.Socket
 	sockets    *server.Slots
 
 	srv          *server.Server

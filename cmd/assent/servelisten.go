@@ -8,6 +8,7 @@ import (
 	"assent/internal/agent/agents"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
+	"assent/internal/host/hooksocket"
 	"assent/internal/outlet/notify"
 	"assent/internal/server"
 	"assent/internal/setup/phone"
@@ -72,9 +73,9 @@ func (d *daemon) openRing(ctx context.Context) (err error) {
 }
 
 // closeSocket removes a unix socket, and closes it; it may be called again.
-func closeSocket(s *hookSocket) func() error {
+func closeSocket(s *hooksocket.Socket) func() error {
 	return func() error {
-		s.remove()
+		s.Remove()
 		s.Close()
 		return nil
 	}

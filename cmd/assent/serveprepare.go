@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/policy/effects"
 	"assent/internal/server"
+	"assent/internal/setup/statedir"
 )
 
 // newDaemon reads what the flags and the machine say, and opens nothing yet. What is wrong with either is said
@@ -44,7 +45,7 @@ func (a *app) newDaemon(f serveFlags) (*daemon, error) {
 	if err := d.prepareDir(); err != nil {
 		return nil, err
 	}
-	if d.host, err = hostID(a.stateDir, bootID); err != nil {
+	if d.host, err = statedir.HostID(a.stateDir, statedir.BootID); err != nil {
 		return nil, err
 	}
 	d.self = server.Local(uint32(os.Getuid()), d.host)
@@ -58,14 +59,14 @@ func (d *daemon) prepareDir() error {
 	if d.f.unnamed() {
 		d.log.Warn("browsers elsewhere are refused: say with --public-url what they call this broker")
 	}
-	if shared(d.stateDir) {
+	if statedir.Shared(d.stateDir) {
 		return fmt.Errorf("state directory: everybody can write to %s; choose a directory of your own", d.stateDir)
 	}
-	if shared(filepath.Dir(d.socket)) {
+	if statedir.Shared(filepath.Dir(d.socket)) {
 		d.log.Warn("everybody can make files beside the socket: while no broker runs, another user could answer your hooks there",
 			zap.String("socket", d.socket))
 	}
-	if err := makeOwnDir(d.stateDir); err != nil {
+	if err := statedir.Make(d.stateDir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"assent/internal/host/executor"
 	"assent/internal/setup/service"
+	"assent/internal/setup/statedir"
 	"assent/internal/text/show"
 )
 
@@ -238,7 +239,7 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 				return err
 			}
 		}
-		if err := makeOwnDir(a.stateDir); err != nil {
+		if err := statedir.Make(a.stateDir); err != nil {
 			return fmt.Errorf("state directory: %w", err)
 		}
 		return nil

@@ -5,80 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/api"
-	"assent/internal/feed"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
-
-// session is a session with the words of the commands' lists.
-type session struct{ api.Session }
-
-func (s *session) name() string {
-	if s.Title != "" {
-		return s.Title
-	}
-	if dir := s.dir(); dir != "" {
-		return dir
-	}
-	return "session " + show.Short(s.SessionID, 8)
-}
-
-// about is the name, but where that is only the directory's: nothing was asked in it.
-func (s *session) about() string {
-	if name := s.name(); name != s.dir() {
-		return start(name, 60)
-	}
-	return "-"
-}
-
-// dir is the last element of the working directory.
-func (s *session) dir() string {
-	dir := strings.TrimRight(s.CWD, "/")
-	return show.Line(dir[strings.LastIndexByte(dir, '/')+1:])
-}
-
-// stateNames are the agent's states in words.
-var stateNames = map[feed.AgentState]string{ // read-only
-	feed.StateStarting: "starting", feed.StateWorking: "working", feed.StateAskUser: "asks a question", feed.StatePlan: "has a plan",
-	feed.StateBlocked: "wants permission", feed.StateWaiting: "waits for a prompt", feed.StateExited: "over",
-}
-
-// stateName says what the agent does. For a minute after a turn the broker still has it work, for a
-// hook may have it go on; a person wants to know that the turn is over.
-func (s *session) stateName() string {
-	if s.LastTurn != "" {
-		return show.Line(strings.ToLower(s.LastTurn[:1]) + s.LastTurn[1:])
-	}
-	if s.State == feed.StateExited && s.AgentProcess == api.AgentGone {
-		return "agent is gone"
-	}
-	if s.State == feed.StateWorking && s.TurnOver {
-		return "turn is over"
-	}
-	if name := stateNames[s.State]; name != "" {
-		return name
-	}
-	return "unknown"
-}
-
-// stateRole is how a state stands out: amber where a person is wanted, green where the agent works.
-func (s *session) stateRole() terminal.Role {
-	switch s.State {
-	case feed.StateBlocked, feed.StateAskUser, feed.StatePlan:
-		return terminal.Attention
-	case feed.StateStarting, feed.StateWorking:
-		if !s.TurnOver {
-			return terminal.Calm
-		}
-	}
-	return terminal.Dim
-}
 
 func (a *app) sessionsCmd() *cobra.Command {
 	var limit int
@@ -104,7 +37,7 @@ waiting, and what it is about.`,
 			if a.json {
 				return a.printJSON(raw)
 			}
-			var list []session
+			var list []terminal.Session
 			if err := json.Unmarshal(raw, &list); err != nil {
 				return fmt.Errorf("the broker's answer: %w", err)
 			}
@@ -113,13 +46,13 @@ waiting, and what it is about.`,
 				return nil
 			}
 			header, rows := []string{"SESSION", "STATE", "WAIT", "LAST", "WHERE", "ABOUT"}, make([][]string, 0, len(list))
-			named := slices.ContainsFunc(list, func(s session) bool { return terminal.IsOtherAgent(s.Agent) })
+			named := slices.ContainsFunc(list, func(s terminal.Session) bool { return terminal.IsOtherAgent(s.Agent) })
 			if named {
 				header = slices.Insert(header, 1, "AGENT")
 			}
 			for i := range list {
 				s := &list[i]
-				row := []string{show.Short(s.SessionID, 13), s.stateRole().On(s.stateName()), s.waits(), ago(s.LastEventAt), s.where(), s.about()}
+				row := []string{show.Short(s.SessionID, 13), s.StateRole().On(s.StateName()), s.Waits(), ago(s.LastEventAt), s.Where(), s.About()}
 				if s.QueueCount > 0 {
 					row[2] = terminal.Attention.On(row[2])
 				}
@@ -135,29 +68,6 @@ waiting, and what it is about.`,
 	c.Flags().IntVar(&limit, "limit", 30, "at most this many")
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
 	return c
-}
-
-func (s *session) waits() string {
-	if s.QueueCount == 0 {
-		return "-"
-	}
-	return fmt.Sprint(s.QueueCount)
-}
-
-func (s *session) where() string {
-	dir := s.Repo.Root
-	if dir == "" {
-		dir = s.CWD
-	}
-	dir = strings.TrimRight(dir, "/")
-	name := show.Short(dir[strings.LastIndexByte(dir, '/')+1:], 24)
-	if s.Repo.Branch != "" {
-		name += "@" + show.Short(s.Repo.Branch, 24)
-	}
-	if name == "" {
-		return "-"
-	}
-	return name
 }
 
 func ago(t time.Time) string { return terminal.Ago(t, time.Now()) }

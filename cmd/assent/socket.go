@@ -3,14 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
-	"sync"
-	"syscall"
-	"time"
+
+	"assent/internal/host/hooksocket"
 )
 
 // defaultSocket is where hooks look when they are told nothing.
@@ -34,87 +30,11 @@ func (f *serveFlags) socketPath(stateDir string) (string, error) {
 	return socket, nil
 }
 
-// hookSocket is a listener for hooks. It stands under its path until remove.
-type hookSocket struct {
-	*net.UnixListener
-	path string
-	file os.FileInfo // as it was made
-	gone sync.Once
-}
-
-// there is nil if the socket under the path is ours. What tidies up directories for temporary
-// files may take it away under a running broker; hooks then find none and give up.
-func (s *hookSocket) there() error {
-	fi, err := os.Lstat(s.path)
-	if err != nil {
-		return fmt.Errorf("the hook socket is gone, restart the broker: %w", err)
+// listenUnix is hooksocket.Listen with the exit code for a group that is none.
+func listenUnix(flag, path, group string) (*hooksocket.Socket, error) {
+	s, err := hooksocket.Listen(flag, path, group)
+	if g := (*hooksocket.GroupError)(nil); errors.As(err, &g) {
+		err = usagef("%w", err)
 	}
-	if !os.SameFile(fi, s.file) {
-		return fmt.Errorf("%s is not this broker's socket any more; restart the broker", s.path)
-	}
-	return nil
-}
-
-// remove takes the socket away, once: later another broker's may stand there.
-func (s *hookSocket) remove() { s.gone.Do(func() { os.Remove(s.path) }) }
-
-// listenUnix opens a socket for hooks, 0600, or 0660 for a group; flag is the one that names it. A socket that nobody answers is
-// what a killed broker left, and is replaced; one that answers belongs to another broker.
-//
-// The new socket takes the old one's place in one step: a hook that finds no socket file gives
-// up at once, so there must be no moment without one.
-func listenUnix(flag, path, group string) (*hookSocket, error) {
-	if err := makeOwnDir(filepath.Dir(path)); err != nil {
-		return nil, fmt.Errorf("directory of the socket: %w", err)
-	}
-	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
-		c.Close()
-		return nil, fmt.Errorf("another broker answers on %s; stop it or choose another %s", path, flag)
-	}
-	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSocket == 0 {
-		return nil, fmt.Errorf("%s is there and is no socket; choose another %s", path, flag)
-	}
-	tmp := path + ".new"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove %s: %w", tmp, err)
-	}
-	// The mode must be right from the first moment on, not after a chmod.
-	old := syscall.Umask(0o177)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: tmp, Net: "unix"})
-	syscall.Umask(old)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; a socket's path may have 103 bytes", path, err)
-	}
-	l.SetUnlinkOnClose(false)
-	if group != "" {
-		err = giveGroup(tmp, group)
-	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	var fi os.FileInfo
-	if err == nil {
-		fi, err = os.Lstat(path)
-	}
-	if err != nil {
-		l.Close()
-		os.Remove(tmp)
-		return nil, fmt.Errorf("open the hook socket: %w", err)
-	}
-	return &hookSocket{UnixListener: l, path: path, file: fi}, nil
-}
-
-func giveGroup(path, group string) error {
-	g, err := user.LookupGroup(group)
-	if err != nil {
-		return usagef("--socket-group: %w", err)
-	}
-	gid, err := strconv.Atoi(g.Gid)
-	if err != nil {
-		return fmt.Errorf("group id %s: %w", g.Gid, err)
-	}
-	if err := os.Chown(path, -1, gid); err != nil {
-		return fmt.Errorf("give %s to group %s: %w", path, group, err)
-	}
-	return os.Chmod(path, 0o660)
+	return s, err
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"assent/internal/setup/joined"
+	"assent/internal/setup/statedir"
 )
 
 // A directory that others can write to holds what they want it to hold.
@@ -42,7 +45,7 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 			a := &app{stateDir: dir, out: t.Output(), err: t.Output()}
 			l, sockErr := listenUnix("--socket", filepath.Join(dir, "s"), "")
 			if sockErr == nil {
-				l.remove()
+				l.Remove()
 				l.Close()
 			}
 			stateErr := error(nil)
@@ -64,40 +67,6 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-func TestHostID(t *testing.T) {
-	dir, other, boot := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "boot_id")
-	id := func(dir string) string {
-		t.Helper()
-		id, err := hostID(dir, boot)
-		if err != nil || len(id) != 16 {
-			t.Fatalf("%q, %v", id, err)
-		}
-		return id
-	}
-	// Without a word of the kernel's: random, and kept.
-	first := id(dir)
-	if id(dir) != first || id(other) == first {
-		t.Errorf("%s, then %s, and elsewhere %s", first, id(dir), id(other))
-	}
-	// With it: one for all brokers of the machine, until it starts anew.
-	if err := os.WriteFile(boot, []byte("a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	now := id(dir)
-	if id(other) != now || now == first {
-		t.Errorf("two brokers of one machine have %s and %s", now, id(other))
-	}
-	if err := os.WriteFile(boot, []byte("b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if id(dir) == now {
-		t.Error("another start of the machine has the same id")
-	}
-	if _, err := hostID(filepath.Join(dir, "nowhere"), "/nowhere"); err == nil {
-		t.Error("an id that cannot be kept is given out")
-	}
-}
-
 // What an agent put in the place of a file of the state directory is neither waited for nor read without end.
 func TestStateFilesAreFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -108,22 +77,19 @@ func TestStateFilesAreFiles(t *testing.T) {
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		id, info := filepath.Join(dir, "host-id"), filepath.Join(dir, "runtime.json")
-		all := []string{id, info, a.joinedFile(), filepath.Join(dir, ".runtime", "nats-info.json"), filepath.Join(dir, "shown")}
+		all := []string{id, info, joined.File(a.stateDir), filepath.Join(dir, ".runtime", "nats-info.json")}
 		for _, path := range all {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), put(path)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := a.joined(); err == nil {
+		if _, err := joined.Load(a.stateDir); err == nil {
 			t.Errorf("%s: joined.json is read", name)
 		}
 		if _, err := a.natsInfo(); err == nil {
 			t.Errorf("%s: nats-info.json is read", name)
 		}
-		if lines := (shownFile{filepath.Join(dir, "shown")}).lines(); lines != nil {
-			t.Errorf("%s: shown holds %v", name, lines)
-		}
-		if _, err := keptID(id, 16, "this host"); err == nil || !strings.Contains(err.Error(), "remove it") {
+		if _, err := statedir.ID(id, 16, "this host"); err == nil || !strings.Contains(err.Error(), "remove it") {
 			t.Errorf("%s: an id: %v", name, err)
 		}
 		if _, err := a.runtime(); err == nil || !strings.Contains(err.Error(), "remove it") {
@@ -134,9 +100,5 @@ func TestStateFilesAreFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}
-	id, err := keptID(filepath.Join(dir, "host-id"), 16, "this host")
-	if again, err2 := keptID(filepath.Join(dir, "host-id"), 16, "this host"); err != nil || err2 != nil || len(id) != 16 || again != id {
-		t.Errorf("%q, %v, %q, %v", id, err, again, err2)
 	}
 }

@@ -28,7 +28,7 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var sessions []session
+	var sessions []terminal.Session
 	if err := b.call(ctx, "GET", "/v1/sessions?limit=1000", nil, &sessions); err != nil {
 		return err
 	}

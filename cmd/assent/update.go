@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/setup/programs"
+	"assent/internal/setup/statedir"
 	"assent/internal/setup/update"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
@@ -111,7 +112,7 @@ func (a *app) update(ctx context.Context, f updateFlags) error {
 	if done.Instead != "" && !f.check {
 		return fmt.Errorf("this assent came by %s, and is updated there: %s", way, done.Instead)
 	}
-	if err := makeOwnDir(a.stateDir); err != nil {
+	if err := statedir.Make(a.stateDir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	err = in.Locked(ctx, func() error {

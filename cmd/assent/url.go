@@ -5,12 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"assent/internal/api"
 )
 
 // localOnly reports whether a command works with this machine's files only. --url is none of those,
@@ -48,7 +48,7 @@ func (a *app) locate(c *cobra.Command, env func(string) string) error {
 			a.url, from = env("ASSENT_URL"), "ASSENT_URL"
 		}
 		if a.url != "" {
-			u, err := brokerURL(a.url)
+			u, err := api.BrokerURL(a.url)
 			if err != nil {
 				return usagef("%s: %w", from, err)
 			}
@@ -73,21 +73,6 @@ func (a *app) locate(c *cobra.Command, env func(string) string) error {
 	}
 	a.stateDir = abs
 	return nil
-}
-
-// brokerURL checks where a token may be sent: over TLS, or not off this machine.
-func brokerURL(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", err
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%s: want scheme and host, as in https://box.example.net", text)
-	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return "", fmt.Errorf("%s: want https: a token would travel in the clear", text)
-	}
-	return u.Scheme + "://" + u.Host, nil
 }
 
 // remoteTLS verifies the broker of --url, by the system's roots or by those of --cacert alone.

@@ -82,7 +82,7 @@ func (w *watch) fill(ctx context.Context) error {
 		Showed: func(r *api.Request) {
 			if !showed[r.ID] {
 				showed[r.ID] = true
-				_ = w.app.shown.add(r) // without it, a number has to be confirmed
+				_ = w.app.shown.Add(r) // without it, a number has to be confirmed
 			}
 		},
 		Always: terminal.AlwaysConfig{

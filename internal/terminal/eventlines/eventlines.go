@@ -1,4 +1,5 @@
-package main
+// Package eventlines prints the events of the stream for assent events: for people, or for programs.
+package eventlines
 
 import (
 	"bytes"
@@ -12,14 +13,17 @@ import (
 	"assent/internal/hook"
 	"assent/internal/store/reader"
 	"assent/internal/terminal"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
-// eventPrinter writes events and the notes between them, each on a line of its own.
-type eventPrinter struct {
-	out  io.Writer
-	json bool
-	day  string // of the last event; for readable lines
+// Printer writes events and the notes between them, each on a line of its own.
+type Printer struct {
+	Out   io.Writer
+	JSON  bool
+	Width func() int // columns of the terminal now; 0: it is none
+
+	day string // of the last event; for readable lines
 }
 
 // eventMargin is behind the time of an event.
@@ -28,31 +32,33 @@ const eventMargin = 10
 // markerMember is in every line of JSON that is no payload, and in no line that is one.
 const markerMember = "assent_marker"
 
-func (p *eventPrinter) event(e hook.Event) error {
-	if p.json {
-		_, err := fmt.Fprintf(p.out, "%s\n", oneLine(e.Raw))
+// Event writes an event.
+func (p *Printer) Event(e hook.Event) error {
+	if p.JSON {
+		_, err := fmt.Fprintf(p.Out, "%s\n", oneLine(e.Raw))
 		return err
 	}
 	if day := e.Time.Local().Format("Monday, 2 January 2006"); day != p.day {
 		p.day = day
-		if _, err := fmt.Fprintf(p.out, "— %s\n", day); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "— %s\n", day); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(p.out, hang(eventLine(e)+"\n", eventMargin, columns(p.out)))
+	_, err := io.WriteString(p.Out, layout.Hang(eventLine(e)+"\n", eventMargin, p.Width()))
 	return err
 }
 
-func (p *eventPrinter) marker(m reader.Marker) error {
-	if !p.json {
-		_, err := fmt.Fprintf(p.out, "*** %s\n", m.Message)
+// Marker writes what the reader says of its reading.
+func (p *Printer) Marker(m reader.Marker) error {
+	if !p.JSON {
+		_, err := fmt.Fprintf(p.Out, "*** %s\n", m.Message)
 		return err
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode a marker: %w", err)
 	}
-	_, err = fmt.Fprintf(p.out, "%s\n", b)
+	_, err = fmt.Fprintf(p.Out, "%s\n", b)
 	return err
 }
 
@@ -86,13 +92,13 @@ func eventLine(e hook.Event) string {
 	p, err := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what cannot be read stays empty
 	about := aboutEvent(e.Agent, p, e.Raw)
 	if err != nil && about == "" {
-		about = "(unreadable) " + elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)
+		about = "(unreadable) " + show.Elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)
 	}
 	where := whereLine(p)
 	if terminal.IsOtherAgent(e.Agent) {
 		where = agents.Title(e.Agent) + " · " + where
 	}
-	line := fmt.Sprintf("%s  %-19s  %-20s  %s", e.Time.Local().Format("15:04:05"), elide(show.Line(orDash(e.Type)), 40), where, about)
+	line := fmt.Sprintf("%s  %-19s  %-20s  %s", e.Time.Local().Format("15:04:05"), show.Elide(show.Line(orDash(e.Type)), 40), where, about)
 	if e.Spooled {
 		line = strings.TrimRight(line, " ") + "  (came late)"
 	}
@@ -119,7 +125,7 @@ func whereLine(p hook.Payload) string {
 	if p.AgentID != "" && p.AgentType != "" {
 		where += " › " + p.AgentType
 	}
-	return elide(show.Line(where), 40)
+	return show.Elide(show.Line(where), 40)
 }
 
 // telling are members that say what an event was about, the most telling first.
@@ -137,11 +143,11 @@ func aboutEvent(agent string, p hook.Payload, raw []byte) string {
 		_, fields := agents.Describe(agent, p.ToolName, p.ToolInput)
 		for _, f := range fields {
 			if f.Kind != show.KindWords {
-				text += ": " + oneRow(f.Text)
+				text += ": " + show.OneRow(f.Text)
 				break
 			}
 		}
-		parts = append(parts, elide(text, width))
+		parts = append(parts, show.Elide(text, width))
 	}
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &members)
@@ -155,7 +161,7 @@ func aboutEvent(agent string, p hook.Payload, raw []byte) string {
 			continue
 		}
 		first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-		if first = elide(show.Line(first), width); more {
+		if first = show.Elide(show.Line(first), width); more {
 			first += " …"
 		}
 		parts = append(parts, first)

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 	"assent/internal/text/show"
 )
 
-// shownFile keeps which requests assent showed to this user, so that a number that was mistyped allows
+// ShownFile keeps which requests assent showed to this user, so that a number that was mistyped allows
 // nothing that nobody looked at. It is one line for each, an id and the digest of the input; losing it
 // costs another look. The methods are for one goroutine; commands that write at the same time each
 // append whole lines.
-type shownFile struct {
+type ShownFile struct {
 	path string // empty: nothing is kept, and nothing was shown
 }
 
@@ -27,24 +27,25 @@ const (
 	maxShown  = 16 << 20
 )
 
-func newShownFile(env func(string) string) shownFile {
+// NewShownFile is the file of the user whose environment that is.
+func NewShownFile(env func(string) string) ShownFile {
 	dir := env("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
 		home := env("HOME")
 		if !filepath.IsAbs(home) {
-			return shownFile{}
+			return ShownFile{}
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	return shownFile{filepath.Join(dir, "assent", "shown")}
+	return ShownFile{filepath.Join(dir, "assent", "shown")}
 }
 
 func shownLine(r *api.Request) string { return show.Line(r.ID) + " " + show.Line(r.InputSHA256) }
 
-// has reports whether r was shown. A file that cannot be read says of nothing that it was.
-func (s shownFile) has(r *api.Request) bool { return s.lines()[shownLine(r)] }
+// Has reports whether r was shown. A file that cannot be read says of nothing that it was.
+func (s ShownFile) Has(r *api.Request) bool { return s.lines()[shownLine(r)] }
 
-func (s shownFile) lines() map[string]bool {
+func (s ShownFile) lines() map[string]bool {
 	if s.path == "" {
 		return nil
 	}
@@ -59,8 +60,8 @@ func (s shownFile) lines() map[string]bool {
 	return lines
 }
 
-// add keeps that these were shown.
-func (s shownFile) add(rs ...*api.Request) error {
+// Add keeps that these were shown.
+func (s ShownFile) Add(rs ...*api.Request) error {
 	if s.path == "" {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (s shownFile) add(rs ...*api.Request) error {
 }
 
 // shorten leaves the newer half of a file that is too large.
-func (s shownFile) shorten() error {
+func (s ShownFile) shorten() error {
 	fi, err := os.Stat(s.path)
 	if err != nil || fi.Size() < mostShown {
 		return nil

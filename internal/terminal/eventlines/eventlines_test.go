@@ -1,4 +1,4 @@
-package main
+package eventlines
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/store/reader"
-	"assent/internal/store/stream"
 	"assent/schemas"
 )
 
@@ -49,18 +48,18 @@ func FuzzOneLine(f *testing.F) {
 func TestEventLines(t *testing.T) {
 	at := time.Date(2026, 11, 20, 14, 3, 5, 0, time.Local)
 	var out bytes.Buffer
-	p := eventPrinter{out: &out}
+	p := Printer{Out: &out, Width: func() int { return 0 }}
 	for _, e := range []hook.Event{
 		{Type: "PreToolUse", Time: at, Raw: []byte(`{"session_id":"25e5a0e9-9758-4dff-954c-fc44b3a814da","cwd":"/home/dev/api","tool_name":"Bash","tool_input":{"description":"Tests","command":"npm test\n"}}`)},
 		{Type: "PostToolUseFailure", Time: at, Raw: []byte(`{"session_id":"s1","cwd":"/","agent_id":"a","agent_type":"Explore","tool_name":"Bash","tool_input":{"command":"false"},"error":"Exit code 1\nmore"}`)},
 		{Type: "UserPromptSubmit", Time: at.Add(24 * time.Hour), Spooled: true, Raw: []byte(`{"session_id":"s1","prompt":"a \u001b[31mred\u202e one"}`)},
 		{Type: "", Time: at.Add(24 * time.Hour), Raw: []byte("\x1b]0;x")},
 	} {
-		if err := p.event(e); err != nil {
+		if err := p.Event(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.marker(reader.Marker{Message: "3 events missing here"}); err != nil {
+	if err := p.Marker(reader.Marker{Message: "3 events missing here"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `— Friday, 20 November 2026
@@ -92,27 +91,15 @@ func FuzzEventLine(f *testing.F) {
 	})
 }
 
-func TestEnvironmentAddress(t *testing.T) {
-	for _, tt := range []struct {
-		env    map[string]string
-		want   string
-		port   int
-		failed bool
-	}{
-		{nil, "", 4222, false},
-		{map[string]string{"COOP_NATS_URL": "nats://h:1"}, "nats://h:1", 1, false},
-		{map[string]string{"COOP_NATS_URL": "nats://a, nats://b:2"}, "nats://a, nats://b:2", 4222, false},
-		{map[string]string{"COOP_NATS_URL": "nats://h:1", "BD_NATS_PORT": "2"}, "nats://h:1", 1, false},
-		{map[string]string{"BD_NATS_PORT": "2"}, "nats://127.0.0.1:2", 2, false},
-		{map[string]string{"BD_NATS_PORT": "0"}, "", 0, true},
-		{map[string]string{"BD_NATS_PORT": "2/x"}, "", 0, true},
-	} {
-		got, err := environmentAddress(func(name string) string { return tt.env[name] })
-		if got != tt.want || (err != nil) != tt.failed {
-			t.Errorf("%v: %q, %v", tt.env, got, err)
-		}
-		if err == nil && stream.InfoAt(got).Port != tt.port {
-			t.Errorf("%v: port %d", tt.env, stream.InfoAt(got).Port)
+// JSON may hold controls that a terminal obeys; what is printed may not.
+func TestOneLineIsFitForATerminal(t *testing.T) {
+	var out bytes.Buffer
+	out.Write(oneLine([]byte("{\"command\":\"echo \u009b2J\u009d0;title\u009c \u202efr- mr\x7f\"}")))
+	out.Write(oneLine([]byte("{\"command\":\"\x9b2J\"}"))) // what an 8-bit terminal obeys
+	out.Write(oneLine([]byte("no JSON \u009b2J \x9b")))
+	for _, r := range out.String() {
+		if unicode.In(r, unicode.Cc, unicode.Cf) || r == unicode.ReplacementChar {
+			t.Errorf("%U in %q", r, out.String())
 		}
 	}
 }

@@ -1,4 +1,5 @@
-package main
+// Package statedir makes the state directory and others that must be ours alone, and reads the small files in them.
+package statedir
 
 import (
 	"crypto/rand"
@@ -14,9 +15,9 @@ import (
 	"assent/internal/text/digest"
 )
 
-// makeOwnDir makes a directory that only we can enter, or accepts one in which nobody but us
+// Make makes a directory that only we can enter, or accepts one in which nobody but us
 // and root can replace what we put there.
-func makeOwnDir(dir string) error {
+func Make(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -33,32 +34,32 @@ func makeOwnDir(dir string) error {
 	return nil
 }
 
-// shared reports whether others can put something into dir under a name that is free: a link
+// Shared reports whether others can put something into dir under a name that is free: a link
 // for us to write through, or a socket that answers hooks while we are away. /tmp is such a one.
-func shared(dir string) bool {
+func Shared(dir string) bool {
 	fi, err := os.Stat(dir)
 	return err == nil && fi.Mode()&0o002 != 0
 }
 
-// bootID is a random text of the kernel's, one for every start of the machine, and the same for all
+// BootID is a random text of the kernel's, one for every start of the machine, and the same for all
 // containers on it.
-const bootID = "/proc/sys/kernel/random/boot_id"
+const BootID = "/proc/sys/kernel/random/boot_id"
 
-// hostID names this machine in the submitters of its users. Brokers on one machine have one, those
+// HostID names this machine in the submitters of its users. Brokers on one machine have one, those
 // on two never: who is 1000 here is another one there. A new start of the machine is another
 // machine: no agent that asked before it is there to tell anything. Where the kernel has no such
 // text the id is random and kept in the state directory.
-func hostID(stateDir, bootID string) (string, error) {
+func HostID(stateDir, bootID string) (string, error) {
 	if text, err := os.ReadFile(bootID); err == nil && strings.TrimSpace(string(text)) != "" {
 		return digest.Of([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
 	}
-	return keptID(filepath.Join(stateDir, "host-id"), 16, "this machine")
+	return ID(filepath.Join(stateDir, "host-id"), 16, "this machine")
 }
 
-// keptID is the id in a file; where there is none, a random one of that many characters, which it holds from then on.
+// ID is the id in a file; where there is none, a random one of that many characters, which it holds from then on.
 // what it is the id of is for errors.
-func keptID(path string, characters int, what string) (string, error) {
-	text, err := readStateFile(path, maxID)
+func ID(path string, characters int, what string) (string, error) {
+	text, err := ReadFile(path, maxID)
 	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
 		return id, nil
 	}
@@ -72,13 +73,11 @@ func keptID(path string, characters int, what string) (string, error) {
 	return id, nil
 }
 
-const (
-	maxID      = 4 << 10 // bytes of a file with an id
-	maxRuntime = 1 << 20 // bytes of runtime.json
-)
+// maxID bounds a file with an id, in bytes.
+const maxID = 4 << 10
 
-// readStateFile reads a file of at most most bytes. What is no file, as a pipe that an agent put there, is not waited for.
-func readStateFile(path string, most int64) ([]byte, error) {
+// ReadFile reads a file of at most most bytes. What is no file, as a pipe that an agent put there, is not waited for.
+func ReadFile(path string, most int64) ([]byte, error) {
 	b, err := regular.Read(path, most, 0)
 	if errors.Is(err, regular.ErrRefused) || errors.Is(err, regular.ErrLarge) {
 		err = fmt.Errorf("%s is no file of at most %d bytes; remove it, and it is made anew", path, most)
