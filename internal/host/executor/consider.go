@@ -214,11 +214,18 @@ func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64,
 
 const otherProject = "agents.yaml names another project for this agent than the session works in; start another session"
 
-// goesOn says why a session whose process runs is not given an order.
+// goesOn says why a session whose process runs, and has no turn, is not given an order. A process that could not be started as
+// things are now is killed: it would do what nobody accepted, and at its own end, too.
 func (h *Host) goesOn(s *session, o Order) string {
 	agent, _, why := h.ceilings(s, o)
-	if why == "" && s.meta.Project != agent.Project {
-		why = otherProject
+	switch {
+	case why != "":
+		return why
+	case s.meta.Project != agent.Project:
+		return otherProject
+	}
+	if why = s.unaccepted(agent); why != "" {
+		s.stop(time.Now(), "REFUSED", why, 3)
 	}
 	return why
 }
