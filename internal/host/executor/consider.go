@@ -25,6 +25,9 @@ const least = 0.001
 func (h *Host) consider(ctx context.Context, o Order) {
 	s := h.sessions[o.Session]
 	why := check(o, time.Now())
+	if why == "" && !o.ExpiresAt.After(h.over) {
+		why = overWhy
+	}
 	if why == "" {
 		_, why = h.accepted(o)
 	}
@@ -85,6 +88,9 @@ func (h *Host) consider(ctx context.Context, o Order) {
 	if err := s.note(entry{At: time.Now(), Order: &o}); err != nil {
 		h.refuseLocked(o.ID, err.Error())
 		return
+	}
+	if err := h.keepIDs(time.Now(), s.find(o.ID)); err != nil { // its journal says so, too
+		h.cfg.Logf("that message %s was taken cannot be noted beside its journal: %v", o.ID, err)
 	}
 	if hook.Wordless(o.Kind) { // what waits behind the turn is not to begin in its place
 		why := "the session was cancelled before its turn came"
@@ -347,6 +353,9 @@ func (h *Host) prune(now time.Time) error {
 		}
 		if oldest == nil {
 			return fmt.Errorf("more than %d sessions are not over", maxKept)
+		}
+		if err := h.keepIDs(now, oldest.messages...); err != nil {
+			return err
 		}
 		_ = oldest.journal.close()
 		if err := os.RemoveAll(oldest.dir); err != nil {
