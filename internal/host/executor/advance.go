@@ -23,12 +23,13 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		return
 	}
 	if s.runs {
-		why := ""
 		if s.stopping == "" {
-			why = s.outdated(m.Order)
-		}
-		if why != "" {
-			s.stop(now, "EXIT", why, 1)
+			if why := s.outdated(m.Order); why != "" {
+				s.stop(now, "EXIT", why, 1)
+			} else if why := s.h.goesOn(s, m.Order); why != "" { // since it was offered
+				s.end(now, m, hook.OutcomeFailed, "REFUSED", why, "")
+				return
+			}
 		}
 		if s.stopping != "" {
 			return // the next process is given it

@@ -25,6 +25,9 @@ const least = 0.001
 func (h *Host) consider(ctx context.Context, o Order) {
 	s := h.sessions[o.Session]
 	why := check(o, time.Now())
+	if why == "" && !o.ExpiresAt.After(h.over) {
+		why = overWhy
+	}
 	if why == "" {
 		_, why = h.accepted(o)
 	}
@@ -85,6 +88,9 @@ func (h *Host) consider(ctx context.Context, o Order) {
 	if err := s.note(entry{At: time.Now(), Order: &o}); err != nil {
 		h.refuseLocked(o.ID, err.Error())
 		return
+	}
+	if err := h.keepIDs(time.Now(), s.find(o.ID)); err != nil { // its journal says so, too
+		h.cfg.Logf("that message %s was taken cannot be noted beside its journal: %v", o.ID, err)
 	}
 	if hook.Wordless(o.Kind) { // what waits behind the turn is not to begin in its place
 		why := "the session was cancelled before its turn came"
@@ -214,11 +220,18 @@ func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64,
 
 const otherProject = "agents.yaml names another project for this agent than the session works in; start another session"
 
-// goesOn says why a session whose process runs is not given an order.
+// goesOn says why a session whose process runs, and has no turn, is not given an order. A process that could not be started as
+// things are now is killed: it would do what nobody accepted, and at its own end, too.
 func (h *Host) goesOn(s *session, o Order) string {
 	agent, _, why := h.ceilings(s, o)
-	if why == "" && s.meta.Project != agent.Project {
-		why = otherProject
+	switch {
+	case why != "":
+		return why
+	case s.meta.Project != agent.Project:
+		return otherProject
+	}
+	if why = s.unaccepted(agent); why != "" {
+		s.stop(time.Now(), "REFUSED", why, 3)
 	}
 	return why
 }
@@ -340,6 +353,9 @@ func (h *Host) prune(now time.Time) error {
 		}
 		if oldest == nil {
 			return fmt.Errorf("more than %d sessions are not over", maxKept)
+		}
+		if err := h.keepIDs(now, oldest.messages...); err != nil {
+			return err
 		}
 		_ = oldest.journal.close()
 		if err := os.RemoveAll(oldest.dir); err != nil {

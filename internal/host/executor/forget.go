@@ -1,8 +1,6 @@
 package executor
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +10,6 @@ import (
 )
 
 const (
-	// idsFile holds the ids of messages that were taken here and whose session was forgotten, with their times: what a
-	// device once signed is not obeyed a second time.
-	idsFile = "forgotten.json"
-	maxIDs  = 4 << 20 // bytes of it
 	// maxForget bounds the sessions that are still to be forgotten, and those of which it was not told yet.
 	maxForget = 10_000
 )
@@ -77,7 +71,7 @@ func (h *Host) forget(now time.Time, id string) bool {
 	case s.runs:
 		return false
 	}
-	if err := h.keepIDs(now, s); err != nil {
+	if err := h.keepIDs(now, s.messages...); err != nil {
 		h.cfg.Logf("session %s cannot be forgotten yet: %v", id, err)
 		return false
 	}
@@ -91,47 +85,4 @@ func (h *Host) forget(now time.Time, id string) bool {
 	h.events = slices.DeleteFunc(h.events, func(f api.HostFrame) bool { return f.Event != nil && f.Event.SessionID == id })
 	h.cfg.Logf("session %s is forgotten", id)
 	return true
-}
-
-// keepIDs writes down the ids of a session's messages whose time is not over.
-func (h *Host) keepIDs(now time.Time, s *session) error {
-	ids := map[string]time.Time{}
-	for id, at := range h.ids {
-		if now.Before(at) {
-			ids[id] = at
-		}
-	}
-	for _, m := range s.messages {
-		if now.Before(m.ExpiresAt) {
-			ids[m.ID] = m.ExpiresAt
-		}
-	}
-	text, err := json.Marshal(ids)
-	if err != nil {
-		return err
-	}
-	if len(text) > maxIDs {
-		return fmt.Errorf("too many messages were forgotten whose time is not over")
-	}
-	if err := putFile(filepath.Join(h.cfg.Dir, idsFile), text); err != nil {
-		return err
-	}
-	h.ids = ids
-	return nil
-}
-
-// loadIDs reads what keepIDs wrote.
-func (h *Host) loadIDs() error {
-	path := filepath.Join(h.cfg.Dir, idsFile)
-	text, err := readFile(path, maxIDs)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &h.ids)
-	}
-	if err != nil {
-		return fmt.Errorf("%s cannot be read (%w); a day after the last message that was forgotten it may be removed", path, err)
-	}
-	return nil
 }

@@ -100,7 +100,8 @@ type Host struct {
 	programs map[string]program       // guarded by mu; by the agent's name
 	unasked  []optin.Agent            // guarded by mu; whose program is to be asked for its version
 	repos    gitrepo.Cache
-	ids      map[string]time.Time // guarded by mu; of messages of forgotten sessions, with the end of their time
+	ids      map[string]time.Time // guarded by mu; of messages that were taken, with the end of their time, see keepIDs
+	over     time.Time            // guarded by mu; see overID
 
 	forgetting map[string]bool // guarded by mu; sessions that are still to be forgotten
 	forgotten  []string        // guarded by mu; those of which the broker is not told
@@ -205,12 +206,12 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 func (h *Host) Offer(o Order) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, used := h.ids[o.ID]; used {
-		h.refuseLocked(o.ID, "this host took it before; its session was forgotten since")
-		return
-	}
-	if s := h.sessions[o.Session]; s != nil && s.find(o.ID) != nil {
+	if h.findLocked(o.ID) != nil {
 		return // its frames are in the outbox until they are acknowledged
+	}
+	if _, used := h.ids[o.ID]; used {
+		h.refuseLocked(o.ID, "this host took it before; its session was forgotten or removed since")
+		return
 	}
 	if slices.ContainsFunc(h.offers, func(p Order) bool { return p.ID == o.ID }) {
 		return
@@ -226,6 +227,10 @@ func (h *Host) Offer(o Order) {
 func (h *Host) Refuse(id, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.findLocked(id) != nil { // another of this name came: what became of the one that was taken is said by its journal
+		h.cfg.Logf("a message with the id of one that was taken is not obeyed: %s: %s", id, clip(reason, maxWhy))
+		return
+	}
 	h.refuseLocked(id, reason)
 }
 

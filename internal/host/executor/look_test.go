@@ -167,11 +167,13 @@ func TestWhatChangesWhileItRuns(t *testing.T) {
 	for name, x := range map[string]struct {
 		change        func(*optin.Agent)
 		refused, ends string
+		brings        string
 	}{
-		"nothing":         {func(*optin.Agent) {}, "", ""},
-		"another mode":    {func(a *optin.Agent) { a.Mode = "default" }, "", "another mode"},
-		"another program": {func(a *optin.Agent) { a.CLI = "/usr/bin/claude" }, "", "another program"},
-		"another project": {func(a *optin.Agent) { a.Project = "/q" }, "another project", ""},
+		"nothing":         {func(*optin.Agent) {}, "", "", ""},
+		"another mode":    {func(a *optin.Agent) { a.Mode = "default" }, "", "another mode", ""},
+		"another program": {func(a *optin.Agent) { a.CLI = "/usr/bin/claude" }, "", "another program", ""},
+		"another project": {func(a *optin.Agent) { a.Project = "/q" }, "another project", "", ""},
+		"hooks":           {func(*optin.Agent) {}, "hooks that nobody accepted", "", "hooks that nobody accepted"},
 	} {
 		for _, kind := range []string{hook.MessagePrompt, hook.MessageResume} {
 			s := working(t, "")
@@ -179,6 +181,8 @@ func TestWhatChangesWhileItRuns(t *testing.T) {
 			s.h.cfg.File = func() (optin.File, error) {
 				return optin.File{Accept: []string{"key"}, Agents: []optin.Agent{agent}}, nil
 			}
+			brings := x.brings
+			s.h.cfg.Again = func(optin.Agent) []optin.Finding { return []optin.Finding{{Refused: brings != "", Detail: brings}} }
 			s.meta.Project, s.process.Mode, s.process.CLI = begun.Project, begun.Mode, begun.CLI
 			s.end(time.Now(), s.find(one), hook.OutcomeCompleted, "", "", "")
 			x.change(&agent)
@@ -187,6 +191,8 @@ func TestWhatChangesWhileItRuns(t *testing.T) {
 			s.h.consider(t.Context(), o)
 			if taken := s.find(o.ID) != nil; taken == (x.refused != "") || !taken && !strings.Contains(s.h.extra[0].Why, x.refused) {
 				t.Errorf("%s, %s: taken %t, %+v", name, kind, taken, s.h.extra)
+			} else if x.brings != "" && s.forced != 3 {
+				t.Errorf("%s, %s: the process that has them goes on", name, kind)
 			} else if taken {
 				_ = s.note(entry{Message: o.ID, State: confirmed})
 				s.advance(t.Context(), time.Now())
@@ -195,5 +201,26 @@ func TestWhatChangesWhileItRuns(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// So it is with what changes after an order was taken, and before it is handed over.
+func TestWhatChangesBeforeItIsHandedOver(t *testing.T) {
+	s := working(t, "")
+	agent := optin.Agent{Name: "coder", Sessions: 1, BudgetUSD: 5, Timeout: time.Hour}
+	s.h.cfg.File = func() (optin.File, error) {
+		return optin.File{Accept: []string{"key"}, Agents: []optin.Agent{agent}}, nil
+	}
+	s.h.cfg.Again = func(optin.Agent) []optin.Finding { return []optin.Finding{{Refused: true, Detail: "new hooks"}} }
+	s.end(time.Now(), s.find(one), hook.OutcomeCompleted, "", "", "")
+	o := Order{ID: "33333333-3333-4333-8333-333333333333", Session: two, Agent: "coder", Kind: hook.MessagePrompt, Prompt: "x", By: "key", ExpiresAt: time.Now().Add(time.Minute)}
+	for _, e := range []entry{{Order: &o}, {Message: o.ID, State: confirmed}} {
+		if err := s.note(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.advance(t.Context(), time.Now())
+	if m := s.find(o.ID); m.state != ended || m.code != "REFUSED" || !strings.Contains(m.why, "new hooks") || s.forced != 3 {
+		t.Errorf("%s %s: %s", m.state, m.code, m.why)
 	}
 }

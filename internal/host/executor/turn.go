@@ -104,16 +104,24 @@ func (s *session) changedSince() string {
 	if !ok {
 		return "" // of one that was taken out of the file the turn goes on, as it does later
 	}
-	why := refused(s.h.cfg.Again(agent))
-	if why == "" && s.meta.Worktree != "" {
+	if why := s.unaccepted(agent); why != "" {
+		return "what it was started with changed at that moment, and it was stopped: " + why
+	}
+	return ""
+}
+
+// unaccepted says what stands against a process of the session's by now: what its project brings, or what settings say. The
+// client reads its settings again whenever they change, and runs the hooks in them.
+func (s *session) unaccepted(agent optin.Agent) string {
+	if why := refused(s.h.cfg.Again(agent)); why != "" {
+		return why
+	}
+	if s.meta.Worktree != "" {
 		if err := optin.NothingNew(agent.Project, optin.Tree(agent.Project, s.meta.Worktree), s.h.cfg.Home); err != nil {
-			why = err.Error()
+			return err.Error()
 		}
 	}
-	if why != "" {
-		why = "what it was started with changed at that moment, and it was stopped: " + why
-	}
-	return why
+	return ""
 }
 
 // Ids of the control requests that are written here begin with one of these; that of a message follows.
