@@ -408,6 +408,53 @@ func TestSaidToBeOld(t *testing.T) {
 	}
 }
 
+// TestMovedAhead: whoever has the key and writes later times into the record than it is, is found by the time of the checkpoint.
+func TestMovedAhead(t *testing.T) {
+	recs := requests(2)
+	for i := range recs {
+		recs[i].Time = time.Now().Add(time.Hour)
+		if d := recs[i].Decision; d != nil {
+			d.SignedAt = "" // of somebody who does not sign
+			d.PublicKey, d.Signature, recs[i].By.Kind, recs[i].By.ID = nil, "", hook.KindOwner, ""
+		}
+	}
+	text, opts := exported(t, newKey(t), recs)
+	if rep := verify(t, text, opts); len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].What, "of a later time than that") {
+		t.Errorf("got %+v", rep.Findings)
+	}
+}
+
+// TestTimely: a checkpoint is of the time since the broker was asked last, give or take what clocks may differ.
+func TestTimely(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	kept := &tree.Checkpoint{Size: 4, Time: now.Add(-time.Hour)}
+	for name, c := range map[string]struct {
+		kept   *tree.Checkpoint
+		size   int64
+		time   time.Duration
+		looked time.Duration // 0: never
+		wrong  bool
+	}{
+		"the first":                 {nil, 4, -time.Hour, 0, false},
+		"a newer one":               {kept, 5, -time.Minute, -2 * time.Minute, false},
+		"just before the last look": {kept, 5, -6 * time.Minute, -2 * time.Minute, false},
+		"well before the last look": {kept, 5, -8 * time.Minute, -2 * time.Minute, true},
+		"nobody has looked":         {kept, 5, -50 * time.Minute, 0, false},
+		"the same one again":        {kept, 4, -time.Hour, -2 * time.Minute, false},
+		"a little ahead":            {kept, 5, 4 * time.Minute, -2 * time.Minute, false},
+		"the future":                {kept, 5, 6 * time.Minute, -2 * time.Minute, true},
+		"the first, of the future":  {nil, 4, 6 * time.Minute, 0, true},
+	} {
+		looked := time.Time{}
+		if c.looked != 0 {
+			looked = now.Add(c.looked)
+		}
+		if err := audit.Timely(c.kept, tree.Checkpoint{Size: c.size, Time: now.Add(c.time)}, looked, now, audit.Skew); (err != nil) != c.wrong {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestSkew: clocks may differ by so much as is said.
 func TestSkew(t *testing.T) {
 	recs := requests(2)
