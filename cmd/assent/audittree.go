@@ -273,8 +273,8 @@ func (a *app) printVerified(rep *audit.Report) {
 		a.tell(fmt.Sprintf("Not proved: entry %d of the record: %s", u.Seq, unprovedWords(u)))
 	}
 	switch {
-	case rep.OK() && len(rep.Unproved) > 0:
-		fmt.Fprintln(a.out, "Verified: of the entries that are proved, nothing was changed or put in.")
+	case rep.OK() && rep.Proof:
+		fmt.Fprintln(a.out, "Verified: of the entries that are proved, nothing was changed or put in. That none is left out, only an export proves.")
 		return
 	case rep.OK():
 		fmt.Fprintln(a.out, "Verified: nothing was changed, left out or put in.")

@@ -49,6 +49,8 @@ type Report struct {
 	Aged        int64      `json:"aged"`      // and those that were too old for the record
 	Gone        int64      `json:"gone"`      // and those that were gone before the tree came to them
 	Checkpoints int64      `json:"checkpoints"`
+	// Proof says that these were the proofs of single entries, which may leave others of the same request out.
+	Proof bool `json:"proof,omitempty"`
 	// Unproved are entries that a proof names without proving them. A proof need not name all.
 	Unproved []Unproved `json:"unproved,omitempty"`
 	Findings []Finding  `json:"findings"`
@@ -196,7 +198,7 @@ func (v *verifier) take(l *line) {
 		v.compareKept()
 	case *tree.ProofsLine:
 		v.begin(parsed.Version, parsed.Origin)
-		v.proofs = true
+		v.proofs, v.rep.Proof = true, true
 	case *tree.LeafLine:
 		v.leaf(l)
 	case *tree.ProofLine:
