@@ -181,26 +181,27 @@ func (a *app) auditVerifyCmd() *cobra.Command {
 	var keys, kept, rulesKeys []string
 	var skew time.Duration
 	c := &cobra.Command{
-		Use:   "verify FILE",
-		Short: "Verify an export or a proof, without a broker",
+		Use:   "verify FILE|DIR",
+		Short: "Verify an export, a proof or a backup, without a broker",
 		Long: `Verify a file that assent audit export or prove wrote, with nothing but the broker's public key:
 that nothing was changed, left out or put in; that each device's signature fits and dates from the
 time when its request waited; and that the file continues the checkpoints that were kept
-elsewhere. FILE - is standard input. --key is a key, or a file with one key on each line; --kept
-is a file of checkpoints.
+elsewhere. FILE - is standard input; a state directory in which no broker runs, such as an unpacked
+backup, is verified as its export would be, and not changed. --key is a key, or a file with one key
+on each line; --kept is a file of checkpoints.
 
 Anybody who writes rules can sign them with a key of their own. So an answer by signed rules counts
 as signed only if --trust-rules names that key, and rules signed by any other key are then reported
 as wrong. Without --trust-rules the report lists the keys as not named. Exits 1 if anything is
 wrong, and says what, where, and what to do.`,
-		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --trust-rules device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
+		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --trust-rules device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json\n  assent audit verify assent-state/assent --key broker.pub --kept kept.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New(howToVerify)
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(keys) == 0 {
 				return usagef(howToVerify)
 			}
@@ -222,18 +223,9 @@ wrong, and says what, where, and what to do.`,
 				}
 				opts.Kept = append(opts.Kept, more...)
 			}
-			in := io.Reader(os.Stdin)
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return fmt.Errorf("%w; write one with: assent audit export --output %s", err, args[0])
-				}
-				defer f.Close()
-				in = f
-			}
-			rep, err := audit.VerifyLines(in, opts)
+			rep, err := verifyNamed(cmd.Context(), args[0], opts)
 			if err != nil {
-				return fmt.Errorf("read %s: %w", args[0], err)
+				return err
 			}
 			if a.json {
 				if err := a.printJSON(rep); err != nil {

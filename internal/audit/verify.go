@@ -75,6 +75,9 @@ type VerifyOptions struct {
 	TrustRules map[string]time.Time
 	// Kept are checkpoints that were kept elsewhere.
 	Kept []tree.Checkpoint
+	// Read is when the record was read, if that was later than its last checkpoint: a backup loses what is too old when it is looked
+	// into. Zero: it was exported then.
+	Read time.Time
 	// Decode is called by several goroutines at once.
 	Decode tree.Decode
 	// Skew is by how much clocks may differ; 0 is the constant of this name.
@@ -345,7 +348,7 @@ func (v *verifier) end() {
 		v.find(Finding{What: fmt.Sprintf("the leaves from %d on have no checkpoint", v.covered), Do: doAgain})
 	}
 	v.comparePast()
-	horizon := v.last.Time.Add(time.Hour - Kept)
+	horizon := v.horizon()
 	lost := make([]uint64, 0, len(v.missing))
 	for seq, m := range v.missing {
 		if m.time.Before(horizon) {

@@ -392,6 +392,14 @@ func TestSaidToBeOld(t *testing.T) {
 		}
 		return closed(lines)
 	}
+	whole, opts := exported(t, key, requests(3))
+	if rep := verify(t, takeOut(whole), opts); rep.OK() || rep.Aged != 0 {
+		t.Errorf("an entry of yesterday that is missing: %+v", rep)
+	}
+	opts.Read = time.Now().Add(100 * 24 * time.Hour) // a backup that is looked into much later has lost it
+	if rep := verify(t, takeOut(whole), opts); !rep.OK() || rep.Aged != 1 {
+		t.Errorf("the same, read when it was too old: %+v", rep)
+	}
 	recs := requests(3)
 	recs[3].Time = recs[3].Time.Add(-100 * 24 * time.Hour)
 	early, opts := exported(t, key, recs)
