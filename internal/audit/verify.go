@@ -73,6 +73,9 @@ type VerifyOptions struct {
 	// TrustRules are the thumbprints of the keys whose signature of rules counts, with the time since when rules were signed that
 	// count; zero: any time. Where it is empty no such signature counts, and none is a finding.
 	TrustRules map[string]time.Time
+	// Revoked are the thumbprints of keys that count no more, with the time since when; zero: they never did. What such a key signed
+	// that was signed or recorded later is a finding: a broker takes none of it.
+	Revoked map[string]time.Time
 	// Kept are checkpoints that were kept elsewhere.
 	Kept []tree.Checkpoint
 	// Read is when the record was read, if that was later than its last checkpoint: a backup loses what is too old when it is looked
@@ -97,6 +100,8 @@ const (
 	doRollback = "the broker runs on an older copy of its record: find what came after, in a backup or at whoever keeps exports"
 	doApprover = "ask who holds the device whether the decision is theirs, and look at the request with assent trace"
 )
+
+const doRevoked = "find out who had the device then, and look at the request with assent trace, and at what came of it; hooks that require signatures refuse the key once it is not in hook.conf"
 
 // VerifyLines verifies the lines of an export or of proofs. An error says that they could not be read; what is wrong
 // with them is in the report. The memory that it takes grows with what is missing and what still waits, and not with the

@@ -463,6 +463,33 @@ func TestTimely(t *testing.T) {
 	}
 }
 
+// TestRevoked: what a key signed that counts no more is found, by the time of the record or by its own, and nothing of before.
+func TestRevoked(t *testing.T) {
+	recs := requests(4)
+	text, opts := exported(t, newKey(t), recs)
+	key := auth.Thumbprint(*recs[1].Decision.PublicKey) // of every other request
+	at := recs[1].Time
+	for name, c := range map[string]struct {
+		since time.Time
+		found int
+	}{"always": {time.Time{}, 2}, "before": {at.Add(-time.Hour), 2}, "that moment": {at, 2}, "later": {at.Add(time.Second), 0}} {
+		opts.Revoked = map[string]time.Time{key: c.since}
+		rep := verify(t, text, opts)
+		if len(rep.Findings) != c.found || c.found > 0 && !strings.Contains(rep.Findings[0].What, "device:"+key+", was revoked by then") {
+			t.Errorf("%s: %+v", name, rep.Findings)
+		}
+	}
+	// The record says that it was before, and the device that it was after.
+	for i := range recs {
+		recs[i].Time = at.Add(-2 * time.Minute)
+	}
+	text, opts = exported(t, newKey(t), recs)
+	opts.Revoked = map[string]time.Time{key: at.Add(-time.Minute)}
+	if rep := verify(t, text, opts); len(rep.Findings) != 2 {
+		t.Errorf("got %+v", rep.Findings)
+	}
+}
+
 // TestSkew: clocks may differ by so much as is said.
 func TestSkew(t *testing.T) {
 	recs := requests(2)
