@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,5 +25,17 @@ func TestPlaceLines(t *testing.T) {
 	}
 	if got := placeLines(nil, &audit.Report{Unproved: rep.Unproved[:1]}); !slices.Equal(got, want[1:2]) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestVerifiedWords: of a proof it is not said that nothing is left out, for it may leave out what it likes.
+func TestVerifiedWords(t *testing.T) {
+	for proof, want := range map[bool]string{false: "Verified: nothing was changed, left out or put in.\n", true: "only an export proves.\n"} {
+		var out bytes.Buffer
+		a := app{out: &out, err: &out}
+		a.printVerified(&audit.Report{Proof: proof, Leaves: 3})
+		if !strings.HasSuffix(out.String(), want) || proof == strings.Contains(out.String(), "nothing was changed, left out") {
+			t.Errorf("proof %v: %q", proof, out.String())
+		}
 	}
 }

@@ -178,29 +178,33 @@ func wholeFile(path string, write func(io.Writer) error) error {
 const howToVerify = "want the file to verify and the broker's public key. Where the broker runs: assent audit export --output record.jsonl, assent audit checkpoint --key > broker.pub; then: assent audit verify record.jsonl --key broker.pub"
 
 func (a *app) auditVerifyCmd() *cobra.Command {
-	var keys, kept, rulesKeys []string
+	var keys, kept, rulesKeys, revoked []string
 	var skew time.Duration
 	c := &cobra.Command{
-		Use:   "verify FILE",
-		Short: "Verify an export or a proof, without a broker",
+		Use:   "verify FILE|DIR",
+		Short: "Verify an export, a proof or a backup, without a broker",
 		Long: `Verify a file that assent audit export or prove wrote, with nothing but the broker's public key:
 that nothing was changed, left out or put in; that each device's signature fits and dates from the
 time when its request waited; and that the file continues the checkpoints that were kept
-elsewhere. FILE - is standard input. --key is a key, or a file with one key on each line; --kept
-is a file of checkpoints.
+elsewhere. FILE - is standard input; a state directory in which no broker runs, such as an unpacked
+backup, is verified as its export would be, and not changed. --key is a key, or a file with one key
+on each line; --kept is a file of checkpoints.
 
 Anybody who writes rules can sign them with a key of their own. So an answer by signed rules counts
 as signed only if --trust-rules names that key, and rules signed by any other key are then reported
 as wrong. Without --trust-rules the report lists the keys as not named. Exits 1 if anything is
-wrong, and says what, where, and what to do.`,
-		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --trust-rules device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json",
+wrong, and says what, where, and what to do.
+
+--revoked names a key that was revoked or lost, and since when: what it signed later is reported. A
+broker refuses such signatures, but whoever has both the device and the broker could record them.`,
+		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --trust-rules device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json\n  assent audit verify assent-state/assent --key broker.pub --kept kept.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New(howToVerify)
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(keys) == 0 {
 				return usagef(howToVerify)
 			}
@@ -212,7 +216,10 @@ wrong, and says what, where, and what to do.`,
 			if opts.Keys, err = readKeys(keys); err != nil {
 				return err
 			}
-			if opts.TrustRules, err = trustRules(rulesKeys); err != nil {
+			if opts.TrustRules, err = keysSince("--trust-rules", rulesKeys); err != nil {
+				return err
+			}
+			if opts.Revoked, err = keysSince("--revoked", revoked); err != nil {
 				return err
 			}
 			for _, path := range kept {
@@ -222,18 +229,9 @@ wrong, and says what, where, and what to do.`,
 				}
 				opts.Kept = append(opts.Kept, more...)
 			}
-			in := io.Reader(os.Stdin)
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return fmt.Errorf("%w; write one with: assent audit export --output %s", err, args[0])
-				}
-				defer f.Close()
-				in = f
-			}
-			rep, err := audit.VerifyLines(in, opts)
+			rep, err := verifyNamed(cmd.Context(), args[0], opts)
 			if err != nil {
-				return fmt.Errorf("read %s: %w", args[0], err)
+				return err
 			}
 			if a.json {
 				if err := a.printJSON(rep); err != nil {
@@ -251,6 +249,7 @@ wrong, and says what, where, and what to do.`,
 	c.Flags().StringArrayVar(&keys, "key", nil, "a public key of the broker, or a file of them; may be repeated")
 	c.Flags().StringArrayVar(&kept, "kept", nil, "a file of checkpoints that were kept elsewhere; may be repeated")
 	c.Flags().StringArrayVar(&rulesKeys, "trust-rules", nil, "whose signature of rules counts: device:KEY as assent rules key prints it, optionally followed by since and a time; may be repeated (default: nobody's)")
+	c.Flags().StringArrayVar(&revoked, "revoked", nil, "whose signature no longer counts, such as a lost phone's: device:KEY since TIME, as in hook.conf; may be repeated")
 	c.Flags().DurationVar(&skew, "skew", audit.Skew, "how far the clocks of brokers and devices may have differed")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
@@ -273,8 +272,8 @@ func (a *app) printVerified(rep *audit.Report) {
 		a.tell(fmt.Sprintf("Not proved: entry %d of the record: %s", u.Seq, unprovedWords(u)))
 	}
 	switch {
-	case rep.OK() && len(rep.Unproved) > 0:
-		fmt.Fprintln(a.out, "Verified: of the entries that are proved, nothing was changed or put in.")
+	case rep.OK() && rep.Proof:
+		fmt.Fprintln(a.out, "Verified: of the entries that are proved, nothing was changed or put in. That none is left out, only an export proves.")
 		return
 	case rep.OK():
 		fmt.Fprintln(a.out, "Verified: nothing was changed, left out or put in.")
@@ -312,13 +311,16 @@ func (a *app) printRulesKeys(rep *audit.Report) {
 	}
 }
 
-// trustRules reads the values of --trust-rules.
-func trustRules(values []string) (map[string]time.Time, error) {
+// keysSince reads the values of a flag, each a key and since when.
+func keysSince(flag string, values []string) (map[string]time.Time, error) {
 	keys := map[string]time.Time{}
 	for _, value := range values {
 		t, err := hookclient.ReadTrustedRules(value)
 		if err != nil {
-			return nil, usagef("--trust-rules %s: %w", value, err)
+			if flag == "--revoked" {
+				err = errors.New("want a key as assent device list prints it, and since when it counts no more, such as 'device:UOAy… since 2026-11-29T10:00:00Z'")
+			}
+			return nil, usagef("%s %s: %w", flag, value, err)
 		}
 		keys[t.Thumbprint] = t.Since
 	}

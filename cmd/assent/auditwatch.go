@@ -24,6 +24,7 @@ import (
 func (a *app) auditWatchCmd() *cobra.Command {
 	var keys []string
 	var every time.Duration
+	var skew time.Duration
 	file, once := "", false
 	c := &cobra.Command{
 		Use:   "watch",
@@ -31,18 +32,23 @@ func (a *app) auditWatchCmd() *cobra.Command {
 		Long: `Ask the broker for its newest checkpoint at intervals, verify that it continues the one before,
 and append it to a file. Run the command on another machine (--url, ASSENT_TOKEN), or with --once
 from cron. If the record was rewritten, or put back to an older state, the command says so and
-exits 1. Without --key, the key that the broker itself names is believed.`,
+exits 1. It does so, too, if a checkpoint is from the future by the clock of this machine, or from
+before the broker was last asked for one, by more than --skew. Without --key, the key that the
+broker itself names is believed.`,
 		Example: "  assent audit watch --keep kept.txt --key broker.pub\n  assent audit watch --keep kept.txt --once --url https://box.example.net",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if every < time.Second {
 				return usagef("--every %s: want a second or more", every)
 			}
+			if skew < time.Second {
+				return usagef("want --skew of a second or more, such as 5m")
+			}
 			known, err := readKeys(keys)
 			if err != nil {
 				return err
 			}
-			w := checkpointWatch{a: a, keys: known, file: file}
+			w := checkpointWatch{a: a, keys: known, file: file, skew: skew}
 			if w.b, err = a.broker(); err != nil {
 				return err
 			}
@@ -71,6 +77,7 @@ exits 1. Without --key, the key that the broker itself names is believed.`,
 	c.Flags().StringArrayVar(&keys, "key", nil, "a public key of the broker, or a file of them; may be repeated")
 	c.Flags().DurationVar(&every, "every", time.Minute, "how often to ask")
 	c.Flags().BoolVar(&once, "once", false, "ask once")
+	c.Flags().DurationVar(&skew, "skew", audit.Skew, "how far the broker's clock and that of this machine may differ")
 	c.Flags().BoolVar(&a.json, "json", false, "lines of JSON")
 	return c
 }
@@ -82,6 +89,9 @@ type checkpointWatch struct {
 	keys []note.Verifier // none: the broker's own word
 	file string
 	kept *tree.Checkpoint
+	skew time.Duration
+	// looked is when the broker was asked last, and answered; zero: not yet.
+	looked time.Time
 }
 
 // load reads the newest kept checkpoint.
@@ -106,7 +116,7 @@ func (w *checkpointWatch) load() error {
 
 // next asks once. An error that is no exitError of a broker that is away is an alarm.
 func (w *checkpointWatch) next(ctx context.Context) error {
-	from := int64(0)
+	from, asked := int64(0), time.Now()
 	if w.kept != nil {
 		from = w.kept.Size
 	}
@@ -129,6 +139,8 @@ func (w *checkpointWatch) next(ctx context.Context) error {
 	if err != nil {
 		return &exitError{exitFailed, fmt.Errorf("%w; keep the broker's state directory as it is, and compare exports", err)}
 	}
+	late := audit.Timely(w.kept, c, w.looked, time.Now(), w.skew)
+	w.looked = asked
 	if w.kept == nil || c.Size > w.kept.Size {
 		if err := w.keep(&c); err != nil {
 			return err
@@ -141,6 +153,9 @@ func (w *checkpointWatch) next(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+	if late != nil { // it is kept all the same: it says what the broker said
+		return &exitError{exitFailed, late}
 	}
 	if got.Stopped != "" {
 		return &exitError{exitFailed, fmt.Errorf("nothing is added to the tree any more: %s", show.Line(got.Stopped))}

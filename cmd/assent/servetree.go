@@ -10,7 +10,7 @@ import (
 
 // openTree opens the tree over the record; nil where the record is damaged: nothing follows that.
 func openTree(ctx context.Context, stateDir string, f *serveFlags, streams *stream.Stream, logf func(string, ...any)) (*tree.Log, error) {
-	if streams.Damage() != nil {
+	if streams.Damage() != nil || hook.Mutant("no-tree") { // which bench compares with
 		return nil, nil
 	}
 	key, err := tree.LoadKey(stateDir)

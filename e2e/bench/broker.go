@@ -36,6 +36,7 @@ func (b *bench) serve(dir string, more ...string) (*server, error) {
 	args := []string{"serve", "-q", "--state-dir", dir, "--listen", "127.0.0.1:0", "--socket", s.socket, "--nats-listen", "off"}
 	s.cmd = exec.Command(filepath.Join(b.bin, "assent"), append(args, more...)...)
 	s.cmd.Env = []string{"HOME=" + b.dir, "XDG_STATE_HOME=" + filepath.Join(b.dir, "xdg"), "PATH=" + os.Getenv("PATH")}
+	s.cmd.Env = append(s.cmd.Env, b.env...)
 	s.cmd.Stderr = os.Stderr
 	runtime := filepath.Join(dir, "runtime.json")
 	os.Remove(runtime) // a killed broker leaves it

@@ -63,6 +63,7 @@ func TestAttacksOnTheState(t *testing.T) {
 	}
 	d.Stop()
 	copyTree(t, d.State, file("base"))
+	t.Run("a backup", func(t *testing.T) { backups(t, d, dir, run) })
 	// finds wants these words in a finding of verify; "" takes any.
 	finds := func(t *testing.T, words string, more ...string) {
 		t.Helper()

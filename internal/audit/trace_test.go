@@ -114,7 +114,7 @@ func TestPlaceOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := audit.PlaceOf(prove(), public, l.Decode)
-	if err != nil || p.Wrong() != "" || !slices.Equal(p.Leaves, []audit.Leaf{{Seq: 1, N: 1}, {Seq: 2, N: 2}}) || p.Key != public || p.Report.Size != 5 {
+	if err != nil || p.Wrong() != "" || !slices.Equal(p.Leaves, []audit.Leaf{{Seq: 1, N: 1}, {Seq: 2, N: 2}}) || p.Key != public || p.Report.Size != 5 || !p.Report.Proof {
 		t.Errorf("%+v, %v", p, err)
 	}
 	other, err := newKey(t).Public(p.Report.Origin)

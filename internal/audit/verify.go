@@ -49,6 +49,8 @@ type Report struct {
 	Aged        int64      `json:"aged"`      // and those that were too old for the record
 	Gone        int64      `json:"gone"`      // and those that were gone before the tree came to them
 	Checkpoints int64      `json:"checkpoints"`
+	// Proof says that these were the proofs of single entries, which may leave others of the same request out.
+	Proof bool `json:"proof,omitempty"`
 	// Unproved are entries that a proof names without proving them. A proof need not name all.
 	Unproved []Unproved `json:"unproved,omitempty"`
 	Findings []Finding  `json:"findings"`
@@ -71,8 +73,14 @@ type VerifyOptions struct {
 	// TrustRules are the thumbprints of the keys whose signature of rules counts, with the time since when rules were signed that
 	// count; zero: any time. Where it is empty no such signature counts, and none is a finding.
 	TrustRules map[string]time.Time
+	// Revoked are the thumbprints of keys that count no more, with the time since when; zero: they never did. What such a key signed
+	// that was signed or recorded later is a finding: a broker takes none of it.
+	Revoked map[string]time.Time
 	// Kept are checkpoints that were kept elsewhere.
 	Kept []tree.Checkpoint
+	// Read is when the record was read, if that was later than its last checkpoint: a backup loses what is too old when it is looked
+	// into. Zero: it was exported then.
+	Read time.Time
 	// Decode is called by several goroutines at once.
 	Decode tree.Decode
 	// Skew is by how much clocks may differ; 0 is the constant of this name.
@@ -92,6 +100,8 @@ const (
 	doRollback = "the broker runs on an older copy of its record: find what came after, in a backup or at whoever keeps exports"
 	doApprover = "ask who holds the device whether the decision is theirs, and look at the request with assent trace"
 )
+
+const doRevoked = "find out who had the device then, and look at the request with assent trace, and at what came of it; hooks that require signatures refuse the key once it is not in hook.conf"
 
 // VerifyLines verifies the lines of an export or of proofs. An error says that they could not be read; what is wrong
 // with them is in the report. The memory that it takes grows with what is missing and what still waits, and not with the
@@ -196,7 +206,7 @@ func (v *verifier) take(l *line) {
 		v.compareKept()
 	case *tree.ProofsLine:
 		v.begin(parsed.Version, parsed.Origin)
-		v.proofs = true
+		v.proofs, v.rep.Proof = true, true
 	case *tree.LeafLine:
 		v.leaf(l)
 	case *tree.ProofLine:
@@ -343,7 +353,7 @@ func (v *verifier) end() {
 		v.find(Finding{What: fmt.Sprintf("the leaves from %d on have no checkpoint", v.covered), Do: doAgain})
 	}
 	v.comparePast()
-	horizon := v.last.Time.Add(time.Hour - Kept)
+	horizon := v.horizon()
 	lost := make([]uint64, 0, len(v.missing))
 	for seq, m := range v.missing {
 		if m.time.Before(horizon) {

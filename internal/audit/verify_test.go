@@ -392,6 +392,14 @@ func TestSaidToBeOld(t *testing.T) {
 		}
 		return closed(lines)
 	}
+	whole, opts := exported(t, key, requests(3))
+	if rep := verify(t, takeOut(whole), opts); rep.OK() || rep.Aged != 0 {
+		t.Errorf("an entry of yesterday that is missing: %+v", rep)
+	}
+	opts.Read = time.Now().Add(100 * 24 * time.Hour) // a backup that is looked into much later has lost it
+	if rep := verify(t, takeOut(whole), opts); !rep.OK() || rep.Aged != 1 {
+		t.Errorf("the same, read when it was too old: %+v", rep)
+	}
 	recs := requests(3)
 	recs[3].Time = recs[3].Time.Add(-100 * 24 * time.Hour)
 	early, opts := exported(t, key, recs)
@@ -405,6 +413,80 @@ func TestSaidToBeOld(t *testing.T) {
 	})
 	if rep := verify(t, takeOut(late), opts); rep.Aged != 1 || !strings.Contains(fmt.Sprint(rep.Findings), "a time that has not come") {
 		t.Errorf("a checkpoint of the future: %+v", rep)
+	}
+}
+
+// TestMovedAhead: whoever has the key and writes later times into the record than it is, is found by the time of the checkpoint.
+func TestMovedAhead(t *testing.T) {
+	recs := requests(2)
+	for i := range recs {
+		recs[i].Time = time.Now().Add(time.Hour)
+		if d := recs[i].Decision; d != nil {
+			d.SignedAt = "" // of somebody who does not sign
+			d.PublicKey, d.Signature, recs[i].By.Kind, recs[i].By.ID = nil, "", hook.KindOwner, ""
+		}
+	}
+	text, opts := exported(t, newKey(t), recs)
+	if rep := verify(t, text, opts); len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].What, "of a later time than that") {
+		t.Errorf("got %+v", rep.Findings)
+	}
+}
+
+// TestTimely: a checkpoint is of the time since the broker was asked last, give or take what clocks may differ.
+func TestTimely(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	kept := &tree.Checkpoint{Size: 4, Time: now.Add(-time.Hour)}
+	for name, c := range map[string]struct {
+		kept   *tree.Checkpoint
+		size   int64
+		time   time.Duration
+		looked time.Duration // 0: never
+		wrong  bool
+	}{
+		"the first":                 {nil, 4, -time.Hour, 0, false},
+		"a newer one":               {kept, 5, -time.Minute, -2 * time.Minute, false},
+		"just before the last look": {kept, 5, -6 * time.Minute, -2 * time.Minute, false},
+		"well before the last look": {kept, 5, -8 * time.Minute, -2 * time.Minute, true},
+		"nobody has looked":         {kept, 5, -50 * time.Minute, 0, false},
+		"the same one again":        {kept, 4, -time.Hour, -2 * time.Minute, false},
+		"a little ahead":            {kept, 5, 4 * time.Minute, -2 * time.Minute, false},
+		"the future":                {kept, 5, 6 * time.Minute, -2 * time.Minute, true},
+		"the first, of the future":  {nil, 4, 6 * time.Minute, 0, true},
+	} {
+		looked := time.Time{}
+		if c.looked != 0 {
+			looked = now.Add(c.looked)
+		}
+		if err := audit.Timely(c.kept, tree.Checkpoint{Size: c.size, Time: now.Add(c.time)}, looked, now, audit.Skew); (err != nil) != c.wrong {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRevoked: what a key signed that counts no more is found, by the time of the record or by its own, and nothing of before.
+func TestRevoked(t *testing.T) {
+	recs := requests(4)
+	text, opts := exported(t, newKey(t), recs)
+	key := auth.Thumbprint(*recs[1].Decision.PublicKey) // of every other request
+	at := recs[1].Time
+	for name, c := range map[string]struct {
+		since time.Time
+		found int
+	}{"always": {time.Time{}, 2}, "before": {at.Add(-time.Hour), 2}, "that moment": {at, 2}, "later": {at.Add(time.Second), 0}} {
+		opts.Revoked = map[string]time.Time{key: c.since}
+		rep := verify(t, text, opts)
+		if len(rep.Findings) != c.found || c.found > 0 && !strings.Contains(rep.Findings[0].What, "device:"+key+", was revoked by then") {
+			t.Errorf("%s: %+v", name, rep.Findings)
+		}
+	}
+	// The record says that it was before, and the device that it was after.
+	for i := range recs {
+		recs[i].Time = at.Add(-2 * time.Minute)
+	}
+	text, opts = exported(t, newKey(t), recs)
+	opts.Revoked = map[string]time.Time{key: at.Add(-time.Minute)}
+	if rep := verify(t, text, opts); len(rep.Findings) != 2 {
+		t.Errorf("got %+v", rep.Findings)
 	}
 }
 

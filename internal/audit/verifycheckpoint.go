@@ -47,6 +47,9 @@ func (v *verifier) checkpoint(text string) {
 	if before != nil && c.Time.Before(before.Time) {
 		v.find(Finding{What: "the checkpoint is older than the one before", Do: doCompare})
 	}
+	if ahead := v.time.Sub(c.Time); ahead > v.Skew { // what is sealed has been recorded
+		v.find(Finding{What: fmt.Sprintf("the last entry in front of the checkpoint is of a later time than that, by %s: of %s", ahead.Round(time.Second), stamp(v.time.UTC())), Do: doClock})
+	}
 	v.covered = v.edge.Size
 	v.settleAged()
 }

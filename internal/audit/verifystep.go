@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"time"
 
 	"assent/internal/api"
 	"assent/internal/auth"
@@ -174,6 +175,7 @@ func (v *verifier) signature(l *line) {
 	} else if rec.HandBack != nil && rec.HandBack.PublicKey != nil {
 		key = auth.Thumbprint(*rec.HandBack.PublicKey)
 	}
+	v.revoked(l, key)
 	who := rec.By.Kind + " " + rec.By.ID // a token is bound to its key for good, as a device is
 	before, ok := v.keys[who]
 	switch {
@@ -183,6 +185,23 @@ func (v *verifier) signature(l *line) {
 		v.findIn(l.n, &l.leaf, signer(rec)+" signs nothing here, and did before", doApprover)
 	case before != key:
 		v.findIn(l.n, &l.leaf, signer(rec)+" signs with another key than before", doApprover)
+	}
+}
+
+// revoked looks whether the key that signed had been revoked by then. Both times count: a thief sets the device's clock, and who
+// has the broker's key that of the record.
+func (v *verifier) revoked(l *line, key string) {
+	since, ok := v.Revoked[key]
+	if !ok {
+		return
+	}
+	later := l.leaf.Time.IsZero() || !l.leaf.Time.Before(since)
+	if d := l.rec.Decision; d != nil && d.SignedAt != "" && !later {
+		at, err := time.Parse(time.RFC3339, d.SignedAt)
+		later = err != nil || !at.Before(since)
+	}
+	if later {
+		v.findIn(l.n, &l.leaf, "the key that signed it, device:"+key+", was revoked by then", doRevoked)
 	}
 }
 

@@ -51,7 +51,7 @@ func (v *verifier) settleAged() {
 	if len(v.missing) < v.agedAt {
 		return
 	}
-	horizon := v.last.Time.Add(time.Hour - Kept)
+	horizon := v.horizon()
 	for seq, m := range v.missing {
 		if m.time.Before(horizon) {
 			v.rep.Aged++
@@ -59,4 +59,13 @@ func (v *verifier) settleAged() {
 		}
 	}
 	v.agedAt = 2*len(v.missing) + 4096
+}
+
+// horizon is the time before which an entry may be missing.
+func (v *verifier) horizon() time.Time {
+	at := v.last.Time
+	if v.Read.After(at) {
+		at = v.Read
+	}
+	return at.Add(time.Hour - Kept)
 }

@@ -44,3 +44,17 @@ func Next(kept *tree.Checkpoint, got api.Checkpoint, keys ...note.Verifier) (tre
 	}
 	return c, nil
 }
+
+// Timely looks at the time of a checkpoint that Next has verified, by the clock here: it may not be of a time that has not come, nor,
+// where it is newer than the kept one, of one before the broker was asked last, when it was not there. So a broker that is
+// watched cannot say later that something happened earlier than the last look; looked is zero for none.
+func Timely(kept *tree.Checkpoint, c tree.Checkpoint, looked, now time.Time, skew time.Duration) error {
+	const clock = "the clocks differ, or the broker writes other times than it is"
+	switch {
+	case c.Time.After(now.Add(skew)):
+		return fmt.Errorf("the checkpoint is of a time that has not come by the clock here, %s: %s", c.Time.Format(time.RFC3339), clock)
+	case kept != nil && c.Size > kept.Size && !looked.IsZero() && c.Time.Before(looked.Add(-skew)):
+		return fmt.Errorf("the checkpoint of %s was not there yet when the broker was asked at %s: %s", c.Time.Format(time.RFC3339), looked.UTC().Format(time.RFC3339), clock)
+	}
+	return nil
+}

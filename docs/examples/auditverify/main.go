@@ -186,7 +186,7 @@ func verify(export io.Reader, pub, keptText string) string {
 			c := open(l.Note)
 			first := last.text == "" && (head.Size > 0 || c.last == "none")
 			must(c.origin == head.Origin && c.size == size && bytes.Equal(c.root, root(edge)) && (next == 0 || c.record == next-1) &&
-				(first || c.last == hex.EncodeToString(hash([]byte(last.text)))) && !c.time.Before(last.time) && time.Until(c.time) < skew,
+				(first || c.last == hex.EncodeToString(hash([]byte(last.text)))) && !c.time.Before(last.time) && !now.After(c.time.Add(skew)) && time.Until(c.time) < skew,
 				"line %d: the checkpoint is not that of the leaves before it", lines+1)
 			last = c
 		case "end":
