@@ -125,10 +125,10 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	}
 	logf("%s: %s; connecting to %s", name, strings.Join(names, ", "), config.URL)
 	ctx, cancel := context.WithCancel(ctx)
-	worked := make(chan struct{})
+	worked := make(chan error, 1)
 	go func() {
-		defer close(worked)
-		host.Run(ctx)
+		worked <- host.Run(ctx)
+		cancel() // also where another host has the directory
 	}()
 	find := func() (string, *tls.Config, error) {
 		now, _, err := a.address()
@@ -140,8 +140,11 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		Changed: changed, Logf: logf,
 	})
 	cancel()
-	<-worked
+	ended := <-worked
 	err2 := host.Close()
+	if errors.Is(ended, executor.ErrRuns) {
+		return errors.Join(ended, err2)
+	}
 	if refused := (*hostlink.RefusedError)(nil); errors.As(err, &refused) {
 		return &exitError{exitRefused, errors.Join(err, err2)}
 	}

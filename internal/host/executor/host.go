@@ -23,6 +23,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -81,7 +82,9 @@ type Config struct {
 // Host runs the agents. Make it with Open.
 type Host struct {
 	cfg  Config
-	lock *flock.Flock
+	lock *flock.Flock // see keepsLock, but in Open and Close
+	held fs.FileInfo  // what lock is of
+	seen time.Time    // when that was looked at last
 	wake chan struct{}
 	name string // of this run, for the ids of its frames
 
@@ -140,6 +143,12 @@ func Open(cfg Config) (*Host, error) {
 	} else if !ok {
 		return nil, ErrRuns
 	}
+	if r, ok := FindRunning(cfg.Dir); ok && r.PID != os.Getpid() { // its lock was removed
+		return nil, errors.Join(fmt.Errorf("%w, process %d", ErrRuns, r.PID), h.lock.Unlock())
+	}
+	if h.held, err = os.Lstat(h.lock.Path()); err != nil {
+		return nil, errors.Join(err, h.lock.Unlock())
+	}
 	if err := errors.Join(sayRunning(cfg.Dir, cfg.Version), h.loadIDs(), h.load()); err != nil {
 		h.Close()
 		return nil, err
@@ -155,20 +164,24 @@ func (h *Host) Close() error {
 		s.closeFiles()
 		_ = s.journal.close()
 	}
+	sayEnded(h.cfg.Dir)
 	return h.lock.Unlock()
 }
 
-// Run works until ctx ends. The agents go on.
-func (h *Host) Run(ctx context.Context) {
+// Run works until ctx ends, and returns its error; or until another host has the directory, which is ErrRuns. The agents go on.
+func (h *Host) Run(ctx context.Context) error {
 	defer h.beside.Wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		case <-h.wake:
 		case <-timer.C:
+		}
+		if err := h.keepsLock(time.Now()); err != nil {
+			return err
 		}
 		if h.work(ctx) {
 			timer.Reset(pollEvery)

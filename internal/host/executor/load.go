@@ -2,6 +2,7 @@ package executor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,37 @@ import (
 // lockOf is the lock of a directory of sessions. What an agent put in its place is neither followed nor waited for.
 func lockOf(dir string) *flock.Flock {
 	return flock.New(filepath.Join(dir, "lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK), flock.SetPermissions(0o600))
+}
+
+// keepsLock makes sure that the lock still keeps others away: one whose file was removed does not. It is ErrRuns where another
+// host has come in between: two would write each prompt.
+func (h *Host) keepsLock(now time.Time) error {
+	if now.Sub(h.seen) < lookEvery {
+		return nil
+	}
+	h.seen = now
+	if fi, err := os.Lstat(h.lock.Path()); err == nil && os.SameFile(fi, h.held) {
+		return nil
+	}
+	again := lockOf(h.cfg.Dir)
+	ok, err := again.TryLock()
+	if err != nil {
+		h.cfg.Logf("the lock of %s is gone, and cannot be made anew: %v", h.cfg.Dir, err)
+		return nil // so nobody else can have it
+	}
+	if r, runs := FindRunning(h.cfg.Dir); !ok || runs && r.PID != os.Getpid() {
+		_ = again.Unlock()
+		return fmt.Errorf("%w: %s was removed, and that one began", ErrRuns, h.lock.Path())
+	}
+	fi, err := os.Lstat(again.Path())
+	if err != nil {
+		_ = again.Unlock()
+		return nil // looked at again
+	}
+	h.cfg.Logf("the lock of %s was removed, and is made anew", h.cfg.Dir)
+	before := h.lock
+	h.lock, h.held = again, fi
+	return before.Unlock()
 }
 
 // Bounds of what a host begins with, whoever made it.

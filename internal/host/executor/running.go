@@ -40,3 +40,10 @@ func sayRunning(dir, version string) error {
 	}
 	return putFile(filepath.Join(dir, hostFile), append(text, '\n')) // in the place of what stands there: a link may lead anywhere
 }
+
+// sayEnded takes that word back.
+func sayEnded(dir string) {
+	if r, ok := FindRunning(dir); ok && r.PID == os.Getpid() {
+		_ = os.Remove(filepath.Join(dir, hostFile))
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +31,8 @@ func (h *Host) tree(ctx context.Context, project, name string) error {
 	dir := optin.Tree(project, name)
 	if err := optin.InPlace(project, dir); errors.Is(err, fs.ErrNotExist) {
 		branch := "worktree-" + name // as the client calls it
-		err := h.git(ctx, project, "worktree", "add", "-b", branch, dir, "HEAD")
-		if err != nil && h.git(ctx, project, "worktree", "add", "-f", "-f", dir, branch) != nil { // one that was removed
+		err := h.git(ctx, project, "worktree", "add", "--no-checkout", "-b", branch, dir, "HEAD")
+		if err != nil && h.git(ctx, project, "worktree", "add", "--no-checkout", "-f", "-f", dir, branch) != nil { // one that was removed
 			if h.git(ctx, project, "rev-parse", "--git-dir") == nil && h.git(ctx, project, "rev-parse", "--verify", "--quiet", "HEAD") != nil {
 				return errNoCommit
 			}
@@ -41,6 +40,9 @@ func (h *Host) tree(ctx context.Context, project, name string) error {
 		}
 	} else if err != nil {
 		return fmt.Errorf("%w; remove what stands there", err)
+	}
+	if err := h.fill(ctx, project, dir); err != nil {
+		return fmt.Errorf("check out the work tree of the session: %w", err)
 	}
 	return optin.NothingNew(project, dir, h.cfg.Home)
 }
@@ -50,11 +52,7 @@ func (h *Host) tree(ctx context.Context, project, name string) error {
 func (h *Host) git(ctx context.Context, dir string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	filters, err := h.filters(ctx, dir)
-	if err != nil {
-		return err
-	}
-	text, err := h.runGit(ctx, dir, filters, args...)
+	text, err := h.runGit(ctx, dir, nil, nil, args...)
 	if err != nil {
 		return fmt.Errorf("git %s: %w: %s", args[0], err, clip(strings.Join(strings.Fields(string(text)), " "), maxWhy))
 	}
@@ -63,10 +61,10 @@ func (h *Host) git(ctx context.Context, dir string, args ...string) error {
 
 // runGit runs git with settings that stand above all others. It fetches nothing, which would be done by programs that the
 // repository can name; a commit that was never fetched as a whole is for the owner to complete.
-func (h *Host) runGit(ctx context.Context, dir string, settings [][2]string, args ...string) ([]byte, error) {
+func (h *Host) runGit(ctx context.Context, dir string, env []string, settings [][2]string, args ...string) ([]byte, error) {
 	settings = append([][2]string{{"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"}}, settings...)
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
-	cmd.Env = append(OwnEnv(h.cfg.Environ), "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
+	cmd.Env = append(append(OwnEnv(h.cfg.Environ), env...), "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	for i, s := range settings {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
 	}
@@ -96,41 +94,4 @@ func (s *saidByGit) Write(p []byte) (int, error) {
 	}
 	s.text = append(s.text, p...)
 	return len(p), nil
-}
-
-// maxFilters bounds the filters of a repository that are switched off.
-const maxFilters = 100
-
-// filters are the settings that switch off the filters of a repository's own configuration: git would run them for each
-// file. Those of the user's and of the machine's stay, and what git lfs writes into a repository, word for word.
-func (h *Host) filters(ctx context.Context, dir string) ([][2]string, error) {
-	text, err := h.runGit(ctx, dir, nil, "config", "--includes", "--show-scope", "--null", "--get-regexp", `^filter\.`)
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() == 1 {
-		return nil, nil // there is none
-	}
-	if err != nil {
-		return nil, fmt.Errorf("git config: %w: %s", err, clip(strings.Join(strings.Fields(string(text)), " "), maxWhy))
-	}
-	strange := map[string]bool{}
-	for words := strings.Split(string(text), "\x00"); len(words) >= 2; words = words[2:] {
-		key, value, _ := strings.Cut(words[1], "\n")
-		i := strings.LastIndexByte(key, '.')
-		if program := key[i+1:]; i > len("filter.") && program != "required" && words[0] != "system" && words[0] != "global" && !lfs(value) {
-			strange[key[:i]] = true
-		}
-	}
-	if len(strange) > maxFilters {
-		return nil, fmt.Errorf("the repository of %s has more than %d filters of its own", dir, maxFilters)
-	}
-	var off [][2]string
-	for name := range strange {
-		off = append(off, [2]string{name + ".smudge", ""}, [2]string{name + ".clean", ""}, [2]string{name + ".process", ""}, [2]string{name + ".required", "false"})
-	}
-	return off, nil
-}
-
-// lfs reports whether a filter's program is what git lfs install writes.
-func lfs(program string) bool {
-	return slices.Contains([]string{"git-lfs clean -- %f", "git-lfs smudge -- %f", "git-lfs smudge --skip -- %f", "git-lfs filter-process", "git-lfs filter-process --skip"}, program)
 }

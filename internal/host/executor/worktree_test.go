@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/internal/host/gitrepo"
 	"assent/internal/host/optin"
 )
 
@@ -139,12 +140,85 @@ func TestTreeRunsNothing(t *testing.T) {
 	}
 	// However much stands there, the host holds little of it.
 	put(filepath.Join(".git", "config"), "[filter \"x\"]\n\tsmudge = "+strings.Repeat("x", 2*maxSaid)+"\n")
-	if _, err := h.filters(t.Context(), project); err == nil || !strings.Contains(err.Error(), "printed more than") {
+	if _, err := h.harmless(t.Context(), project); err == nil || !strings.Contains(err.Error(), "printed more than") {
 		t.Errorf("a configuration without end: %.300v", err)
 	}
-	for value, want := range map[string]bool{"git-lfs smudge -- %f": true, "git-lfs filter-process": true, "git-lfs smudge -- %f; touch x": false, "": false} {
+	for value, want := range map[string]bool{"git-lfs smudge -- %f": true, "git-lfs filter-process": true, "git-lfs clean -- %f": false, "git-lfs smudge -- %f; touch x": false, "": false} {
 		if lfs(value) != want {
 			t.Errorf("%q: %t", value, !want)
 		}
+	}
+}
+
+// What the configuration names is not run either where it comes to stand there between the look at it and the checkout, or in
+// the file of attributes beside it. What git lfs writes there runs, and has the repository's files.
+func TestTreeIsFilledWithoutTheConfiguration(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, bin := filepath.Join(dir, "p"), filepath.Join(dir, "bin")
+	put := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", project, "-c", "user.name=x", "-c", "user.email=x@example.net"}, args...)...)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", args, err, text)
+		}
+	}
+	put(filepath.Join(project, "a.go"), "package a\n")
+	put(filepath.Join(project, "b.bin"), "pointer\n")
+	put(filepath.Join(project, ".gitattributes"), "b.bin filter=lfs -text\n")
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-q", "-m", "x")
+	git("config", "filter.lfs.smudge", "git-lfs smudge -- %f")
+	git("config", "filter.lfs.required", "true")
+	git("config", "core.autocrlf", "true")
+	put(filepath.Join(bin, "git-lfs"), "#!/bin/sh\necho $(git config lfs.storage) $(git config lfs.standalonetransferagent) $(cat)\n")
+	git("config", "lfs.standalonetransferagent", "evil")
+	ran := filepath.Join(dir, "ran")
+	// git itself stands for who is quick: after the settings were read, the last step but one, others stand there.
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(filepath.Join(bin, "git"), `#!/bin/sh
+case " $* " in *" read-tree "*|*" worktree add "*)
+	`+real+` -C `+project+` config filter.x.smudge 'touch `+ran+`; cat'
+	`+real+` -C `+project+` config filter.x.process 'touch `+ran+`; cat'
+	mkdir -p `+project+`/.git/info && echo 'a.go filter=x' > `+project+`/.git/info/attributes
+esac
+exec `+real+` "$@"
+`)
+	h := &Host{cfg: Config{Home: filepath.Join(dir, "home"), Environ: []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + bin + ":" + os.Getenv("PATH")}}}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	if err := h.tree(t.Context(), project, "one"); err != nil {
+		t.Fatal(err)
+	}
+	tree := optin.Tree(project, "one")
+	for name, want := range map[string]string{"a.go": "package a\r\n", "b.bin": filepath.Join(project, ".git", "lfs") + " pointer\n"} {
+		if text, err := os.ReadFile(filepath.Join(tree, name)); err != nil || string(text) != want {
+			t.Errorf("%s is %q, %v; want %q", name, text, err, want)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("what came to stand in the configuration ran")
+	}
+	// Killed before it was checked out: the next look does that.
+	own := gitrepo.OwnDir(tree)
+	if err := errors.Join(os.Remove(filepath.Join(own, "index")), os.Remove(filepath.Join(tree, "a.go"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.tree(t.Context(), project, "one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(tree, "a.go")); err != nil {
+		t.Error(err)
 	}
 }
