@@ -2,6 +2,7 @@ package policy
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,6 +92,26 @@ func TestOrdinaryWords(t *testing.T) {
 				}
 			}
 			e.release()
+		}
+	}
+	// Paths of the list, in a directory that is that of the path.
+	e := newScope()
+	defer e.release()
+	e.call, e.cwd, e.project, e.home = &Call{}, "/home/u/p", "/home/u/p", "/home/u"
+	for _, p := range l.paths {
+		whole := strings.NewReplacer("**/", "", "*", "y", "?", "z").Replace(p.glob.src)
+		dir, name := path.Split(whole)
+		if dir == "" || strings.ContainsAny(whole, "[]") {
+			continue
+		}
+		w := shell.Word{Text: name, Prefix: name, Static: true}
+		u := &shell.Unit{Kind: shell.Command, Program: "cat", Base: "cat", Argv: []shell.Word{w, w}, Dir: path.Join("/home/u/p", dir), DirKnown: true}
+		if e.findOrdinary(s.protect, u); !e.isOrdinary(1, u) {
+			continue
+		}
+		e.work = 0
+		if found := e.secretWord(nil, w, u, wordFile, true); found != nil {
+			t.Errorf("%s is ordinary, and a secret", whole)
 		}
 	}
 	if ordinary < 1000 {
