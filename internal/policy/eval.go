@@ -32,10 +32,16 @@ type scope struct {
 	realState []string    // assent's state and the home with links resolved; filled when needed
 	dir       dirFacts    // of the last unit: most commands run in one
 	searched  searchedDir // of the last unit that reads all below its directory
-	strange   strangeDir  // of the last git
-	work      int         // steps taken; beyond maxWork nothing is allowed
-	foreign   bool        // work is that of repositories' rules, and other the rest; else the other way round
-	other     int
+
+	program     *program // named programName: that of the last unit, about which several things are asked
+	programName string
+	ordinary    ordinaryWords // of the unit that is looked at
+	ordinaryAt  ordinaryDir   // of the last unit
+
+	strange strangeDir // of the last git
+	work    int        // steps taken; beyond maxWork nothing is allowed
+	foreign bool       // work is that of repositories' rules, and other the rest; else the other way round
+	other   int
 }
 
 // once is something about all units that is found out when it is first asked for: there may be thousands,

@@ -20,9 +20,11 @@ func sameCommands(base string, argv []shell.Word) (all [][]shell.Word) {
 		}
 		all = append(all, append(words, rest...))
 	}
-	for name := range strings.SplitSeq(programs().otherNames[base], ",") {
-		if name != "" {
-			with(name, rest)
+	if names := programOf(base).otherNames; names != "" {
+		for name := range strings.SplitSeq(names, ",") {
+			if name != "" {
+				with(name, rest)
+			}
 		}
 	}
 	switch programStem(base) {
@@ -182,7 +184,7 @@ func signalOf(words []shell.Word) (number, name string) {
 
 // programStem is a program's name without the version behind it: pip3.11 is pip.
 func programStem(base string) string {
-	if stem := strings.TrimRight(base, "0123456789."); len(stem) > 2 {
+	if stem := withoutVersion(base); len(stem) > 2 {
 		return strings.TrimRight(stem, "-")
 	}
 	return base
@@ -205,7 +207,7 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 			add(append([]shell.Word{plainWord(u.Argv[0], name)}, u.Argv[1:]...), name)
 		}
 	}
-	if u.DenyOnly || len(u.Argv) < 2 || knownWords(u.Base) {
+	if u.DenyOnly || len(u.Argv) < 2 || knownWords(u.Base, e.programOf(u.Base)) {
 		return all
 	}
 	texts := 0
@@ -234,10 +236,8 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 
 // knownWords says whether it is known what a program takes its words for, so that one that is the name of
 // another program does not start that.
-func knownWords(base string) bool {
-	p := programs()
-	return usesOf(base) != 0 || p.ownWords.Has(base) || p.everyOperand.Has(base) || p.runsOperand.Has(base) || p.anyOrder.Has(base) ||
-		sideTable()[base] != nil || hasSideWords(base) || fileProgram(base, opRead) == yes || fileProgram(base, opEdit) == yes || shell.StartsOthers(base)
+func knownWords(base string, p *program) bool {
+	return p.kind != 0 || p.ownWords || p.everyOperand || p.runsOperand || p.ways&inAnyOrder != 0 || p.doors != nil || hasSideWords(base) || fileProgram(base, opRead) == yes || fileProgram(base, opEdit) == yes || shell.StartsOthers(base)
 }
 
 // ways says how else a program's words may be written.
@@ -248,16 +248,7 @@ const (
 	shortened                   // a beginning of it is enough: gradle publi
 )
 
-func waysOf(base string) (w ways) {
-	p := programs()
-	if p.anyOrder.Has(base) {
-		w |= inAnyOrder
-	}
-	if p.shortens.Has(base) {
-		w |= shortened
-	}
-	return w
-}
+func waysOf(base string) ways { return programOf(base).ways }
 
 // wordOtherwise is wordGuarded for a program whose words may be written in another way.
 func wordOtherwise(gs []glob, w shell.Word, how ways, e *scope) truth {

@@ -110,7 +110,7 @@ func (e *surroundings) resolvePath(dir, text string) (p resolvedPath, ok bool) {
 // one is a list of one path. Many share their memory.
 func (e *surroundings) one(at string) []string {
 	if len(e.space) == cap(e.space) {
-		e.space = make([]string, 0, 32)
+		e.space = make([]string, 0, 8)
 	}
 	n := len(e.space)
 	e.space = append(e.space, at)

@@ -15,14 +15,14 @@ func TestPrograms(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(shell.Lists(programsText))); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	p := programs()
-	for _, list := range []shell.Names{p.runsOperand, p.everyOperand, p.inlineCode, p.otherNames, p.anyOrder, p.shortens, p.ownWords} {
-		if len(list) == 0 {
-			t.Error("a list is empty")
+	for title, names := range shell.Lists(programsText) {
+		if len(names) == 0 {
+			t.Errorf("the list %q is empty", title)
 		}
 	}
 	count := map[programKind]int{}
-	for name, kind := range p.kinds {
+	for name, p := range programs().byName {
+		kind := p.kind
 		for one := programKind(1); one <= noDirectory; one <<= 1 {
 			if kind&one != 0 {
 				count[one]++

@@ -21,6 +21,9 @@ type protection struct {
 	// signs are parts of names, in lower case: a word without one touches nothing here.
 	signs   [256][]string // by first character
 	longest int           // sign
+	// grams are some characters in a row of each sign, and those of the list's paths.
+	grams      grams
+	shortSigns bool // some sign is too short for that
 }
 
 // wellKnown are the protected paths that are the same everywhere.
@@ -62,6 +65,7 @@ func ownProgram(base string) bool {
 
 func newProtection(own []string, home string) (*protection, error) {
 	p := &protection{hidden: map[string]bool{}}
+	p.grams = secrets().pathsBy.grams
 	for _, s := range []string{
 		".claude", ".git", "config/git", "/gitconfig", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
 		"accepted.json", "in.fifo", "/journal", "cc-socks",
@@ -113,6 +117,9 @@ func (p *protection) addSign(s string) {
 	s = strings.ToLower(s)
 	p.signs[s[0]] = append(p.signs[s[0]], s)
 	p.longest = max(p.longest, len(s))
+	if p.shortSigns = p.shortSigns || len(s) < gramSize; !p.shortSigns {
+		p.grams.add(gramOf(s))
+	}
 }
 
 // namesOnly are programs that do nothing to the paths they are given but tell about their
@@ -143,7 +150,7 @@ func (p *protection) touchedHere(u *shell.Unit, e *scope) string {
 			return quote(u.Path.Text) + " holds the project with its .git and .claude"
 		}
 		changes := u.Kind == shell.Write
-		if why := p.word(u.Path, u, e, touch{changes: changes, directories: readsDirectories(u)}); why != "" {
+		if why := p.word(u.Path, u, e, touch{changes: changes, directories: e.readsDirectories(u)}); why != "" {
 			return why
 		}
 		if at, ok := e.resolvePath(u.Dir, u.Path.Text); ok && u.Path.Static && p.touches(at, e, changes) {
@@ -218,9 +225,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if at, ok := unpacksTo(u); ok && e.holdsProject(at, u) {
 		return "what it unpacks may hold a .git or a .claude, and " + quote(at.Text) + " holds the project"
 	}
-	how := touch{namesOnly: readsNames, changes: mayChange(u.Base), directories: readsDirectories(u)}
+	how := touch{namesOnly: readsNames, changes: mayChange(u.Base), directories: e.readsDirectories(u)}
 	var role func(int, shell.Word) wordRole
-	if usesOf(u.Base)&searches != 0 && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return p.hasSign(w.Text) }) {
+	if e.programOf(u.Base).kind&searches != 0 && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return p.hasSign(w.Text) }) {
 		role = grepRoles(u.Base, u.Argv[1:])
 	}
 	script := takesScript(u.Base)
@@ -231,7 +238,11 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		if controls && strings.Contains(strings.ToLower(w.Text), "assent") {
 			return quote(w.Text) + " is assent itself, which no rule allows"
 		}
-		if why := p.word(w, u, e, how); why != "" {
+		if e.isOrdinary(i+1, u) {
+			if !how.namesOnly && w.Text[0] != '-' {
+				e.spend(10) // as for any other
+			}
+		} else if why := p.word(w, u, e, how); why != "" {
 			return why
 		}
 		if script && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
@@ -255,7 +266,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 
 // takesScript knows programs that are given programs, with names of files in them.
 func takesScript(base string) bool {
-	switch strings.TrimRight(base, "0123456789.") {
+	switch withoutVersion(base) {
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk", "perl", "ruby", "python", "node", "deno", "bun", "php", "lua", "ed", "ex", "vi", "vim", "nvim", "osascript", "sqlite":
 		return true
 	}

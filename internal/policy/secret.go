@@ -26,6 +26,7 @@ type secretList struct {
 	manyDirs     []glob
 	paths        []pathGlobOf
 	words        []string
+	wordsBy      needed
 
 	// The names, the directories, and a name of each kind.
 	allNames, allDirectories, allKinds []string
@@ -129,12 +130,13 @@ func readSecrets(text string) (*secretList, error) {
 	}
 	l.named = l.shapesBy.grams
 	l.named.addAll(&l.dirsBy.grams)
-	for _, w := range l.words {
+	for i, w := range l.words {
 		if len(w) < gramSize {
 			return nil, fmt.Errorf("secrets.txt: the word %q is too short", w)
 		}
-		l.named.add(often.rarest(w))
+		l.wordsBy.add(w, i, often)
 	}
+	l.named.addAll(&l.wordsBy.grams)
 	return l, nil
 }
 
@@ -183,10 +185,7 @@ func (l *secretList) nameIsSecret(name string) bool {
 	if harmless || strings.Contains(name, "tokeniz") {
 		return false
 	}
-	return slices.ContainsFunc(l.words, func(w string) bool {
-		i := strings.Index(name, w)
-		return i >= 0 && dataName(name)
-	})
+	return l.wordsBy.any(name, func(i int) bool { return strings.Contains(name, l.words[i]) && dataName(name) })
 }
 
 // sameRoots are the beginnings of paths under which a system shows its files once more.
@@ -323,6 +322,11 @@ func (e *surroundings) isSettingsDirectory(dir string) bool {
 	return parts[0] == "library" && len(parts) < 3 || parts[0][0] == '.' && (len(parts) == 1 && parts[0] != ".dotfiles" || len(parts) == 2 && slices.Contains([]string{".config", ".local", ".cache"}, parts[0]) || len(parts) == 3 && parts[0] == ".local")
 }
 
+// systemTops are directories in which systems keep homes or all of their settings.
+var systemTops = []string{ // read-only
+	"/", "/home", "/users", "/root", "/var", "/var/lib", "/etc", "/proc", "/dev", "/run", "/private", "/private/var", "/private/etc", "/system", "/system/volumes", "/system/volumes/data", "/host", "/library", "/mnt", "/media", "/volumes", "/export/home", "/var/home",
+}
+
 // holdsHomes says whether a search of a clean, folded directory would read homes or all of the
 // system's settings.
 func (e *surroundings) holdsHomes(dir string) bool {
@@ -334,8 +338,7 @@ func (e *surroundings) holdsHomes(dir string) bool {
 			return true
 		}
 	}
-	switch dir {
-	case "/", "/home", "/users", "/root", "/var", "/var/lib", "/etc", "/proc", "/dev", "/run", "/private", "/private/var", "/private/etc", "/system", "/system/volumes", "/system/volumes/data", "/host", "/library", "/mnt", "/media", "/volumes", "/export/home", "/var/home":
+	if slices.Contains(systemTops, dir) {
 		return true
 	}
 	parent, _ := path.Split(dir)

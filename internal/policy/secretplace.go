@@ -8,13 +8,13 @@ import (
 // secretPlace is what the list of secrets says about all that lies directly in one directory. The words of
 // a command mostly name files of one or two.
 type secretPlace struct {
-	dir                   string // folded; "" is the root
-	realHome, realProject string // of the surroundings when it was made
-	known                 bool
-	listed                bool  // everything below is a secret
-	own                   bool  // everything below is the project's
-	homeAt                int   // where in a path from here the part below a home begins; 0: it lies in none
-	paths                 []int // patterns for paths that some path from here may match, whatever its name
+	dir    string // folded; "" is the root
+	led    led    // of the surroundings when it was made
+	known  bool
+	listed bool  // everything below is a secret
+	own    bool  // everything below is the project's
+	homeAt int   // where in a path from here the part below a home begins; 0: it lies in none
+	paths  []int // patterns for paths that some path from here may match, whatever its name
 }
 
 // places are those of one project that were looked at last. What is known of one does not depend on what is on the
@@ -39,15 +39,15 @@ func (e *surroundings) known() *places {
 
 // place returns what is known of a folded directory, which is valid until eight others were asked for.
 func (e *surroundings) place(dir string) *secretPlace {
-	known := e.known()
+	known, led := e.known(), e.led()
 	for i := range known.all {
-		if p := &known.all[i]; p.known && p.dir == dir && p.realHome == e.realHome && p.realProject == e.realProject {
+		if p := &known.all[i]; p.known && p.dir == dir && p.led == led {
 			return p
 		}
 	}
 	p := &known.all[known.next]
 	known.next = (known.next + 1) % len(known.all)
-	*p = secretPlace{dir: dir, realHome: e.realHome, realProject: e.realProject, known: true, paths: p.paths[:0]}
+	*p = secretPlace{dir: dir, led: led, known: true, paths: p.paths[:0]}
 	l := secrets()
 	var few [16]string // most paths have fewer parts
 	parts := few[:0]

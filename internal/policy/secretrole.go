@@ -28,7 +28,7 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 	if (namesOnly(u.Base) || u.Base == "date") && u.Base != "echo" && u.Base != "printf" && slices.ContainsFunc(words, listsNames) {
 		return all(wordFile)
 	}
-	switch kind := usesOf(u.Base); {
+	switch kind := e.programOf(u.Base).kind; {
 	case kind&plainWords != 0:
 		return all(wordPlain)
 	case kind&printsWords != 0:

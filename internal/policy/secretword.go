@@ -75,7 +75,7 @@ func (e *scope) secretsOf(u *shell.Unit) (all []secret) {
 func (e *scope) secretsHere(u *shell.Unit) []secret {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
-		return e.secretWord(nil, u.Path, u, wordFile, readsDirectories(u))
+		return e.secretWord(nil, u.Path, u, wordFile, e.readsDirectories(u))
 	case shell.Command:
 	default:
 		return nil
@@ -85,7 +85,7 @@ func (e *scope) secretsHere(u *shell.Unit) []secret {
 	}
 	var all []secret
 	roles, varies := e.roles(u), false
-	dirs := readsDirectories(u) || u.Base == "git" && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--no-ind") })
+	dirs := e.readsDirectories(u) || u.Base == "git" && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--no-ind") })
 	for i, w := range u.Argv[1:] {
 		role := wordFile
 		if roles != nil {
@@ -98,6 +98,9 @@ func (e *scope) secretsHere(u *shell.Unit) []secret {
 			break // nothing is allowed, then
 		}
 		varies = varies || role == wordFile && !w.Static && strings.Contains(w.Text, "$")
+		if role != wordScript && e.isOrdinary(i+1, u) {
+			continue
+		}
 		all = e.secretWord(all, w, u, role, dirs || role == wordSearch)
 	}
 	if u.Base == "ag" || roles != nil && roles(0, shell.Word{}) == wordSearch {
@@ -301,9 +304,9 @@ func fileSpellings(all []string, text string, git bool) []string {
 }
 
 // readsDirectories says whether a program may read all that lies in a directory that it is given.
-func readsDirectories(u *shell.Unit) bool {
+func (e *scope) readsDirectories(u *shell.Unit) bool {
 	switch {
-	case usesOf(u.Base)&noDirectory != 0:
+	case e.programOf(u.Base).kind&noDirectory != 0:
 		return false
 	case u.Base == "grep" || u.Base == "egrep" || u.Base == "fgrep" || u.Base == "zgrep":
 		return searchesBelow(u)

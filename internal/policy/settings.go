@@ -38,7 +38,14 @@ func (e *scope) isStrange(dir string) bool {
 	if top == "" || at == "" || !lies(top, at) {
 		return true
 	}
+	gone := 0 // how long the part of at is that does not exist: nothing lies in it
+	if e.last == dir {
+		gone = e.lastGone
+	}
 	there := func(name string) bool {
+		if gone > 0 && len(at) >= gone {
+			return false
+		}
 		_, err := e.readlink(child(at, name, ""))
 		return !errors.Is(err, os.ErrNotExist)
 	}

@@ -77,7 +77,8 @@ func opened(program string, words []shell.Word, mine []bool) (word, why string) 
 	if w := sideWord(program, words, mine); w != "" {
 		return w, sideWhy
 	}
-	if doors := sideTable()[program]; doors != nil {
+	known := programOf(program)
+	if doors := known.doors; doors != nil {
 		group, h := doors.applying(words)
 		w, values := uncertain(program, words, mine, h)
 		if w != "" {
@@ -102,13 +103,13 @@ func opened(program string, words []shell.Word, mine []bool) (word, why string) 
 			}
 		}
 	}
-	if runsArguments(program) {
+	if known.runsOperand {
 		for i, w := range words {
 			if !w.Static || strings.HasPrefix(w.Text, "-") {
 				continue
 			}
 			name, _, _ := strings.Cut(w.Text[strings.LastIndexByte(w.Text, '/')+1:], "@")
-			if name != program && (sideTable()[name] != nil || hasSideWords(name)) {
+			if name != program && (programOf(name).doors != nil || hasSideWords(name)) {
 				return opened(name, words[i+1:], mine[i+1:])
 			}
 		}
@@ -203,9 +204,6 @@ func uncertain(program string, words []shell.Word, mine []bool, h *harmless) (wo
 // plainFlags never take the next word for their value, in the programs that have takes.
 var plainFlags = []string{"-a", "-q", "-s", "-v", "--all", "--amend", "--allow-empty", "--no-edit", "--quiet", "--signoff", "--verbose", "--no-verify", "--draft", "--fill", "push"}
 
-// runsArguments knows programs that run the program named by their first operand.
-func runsArguments(program string) bool { return programs().runsOperand.Has(program) }
-
 // overridden finds a word that undoes a flag of the rule: tsc --noEmit false, terraform fmt
 // -check -check=false, --dry-run … --no-dry-run. Programs take the last one.
 func (m *commandMatch) overridden(words []shell.Word, mine []bool) string {
@@ -259,12 +257,13 @@ func (m *commandMatch) elsewhere(program string, words []shell.Word, mine []bool
 	if !slices.ContainsFunc(last, func(g glob) bool { return !g.exact && g.re == nil && strings.Contains(g.src, "/") }) {
 		return ""
 	}
-	if !programs().everyOperand.Has(program) {
+	known := programOf(program)
+	if !known.everyOperand {
 		return ""
 	}
 	values := map[string]bool{}
 	var rows []*doorRow
-	if doors := sideTable()[program]; doors != nil {
+	if doors := known.doors; doors != nil {
 		rows = doors.rows
 	}
 	for _, r := range rows {

@@ -119,7 +119,7 @@ func insides(word string) []string {
 
 // inlineCode says whether an interpreter is given code, in which nobody sees what it starts.
 func inlineCode(u *shell.Unit) bool {
-	base := strings.TrimSuffix(strings.TrimRight(u.Base, "0123456789."), "-")
+	base := strings.TrimSuffix(withoutVersion(u.Base), "-")
 	codes, known := programs().inlineCode[base]
 	if !known {
 		return false

@@ -30,6 +30,7 @@ func (s *Set) look(u *shell.Unit, e *scope, f *unitFound) {
 		e.feared = false
 		f.own.maybe = first(f.own.maybe, s.unseen(u, e))
 	}
+	e.findOrdinary(s.protect, u)
 	f.protected = s.protect.touchedBy(u, e)
 	e.secrets = nil
 	if !u.DenyOnly {
