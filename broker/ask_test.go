@@ -78,6 +78,28 @@ func TestIdenticalRequestsAreNotMerged(t *testing.T) {
 	})
 }
 
+// To look at what waits copies nothing.
+func TestEachPending(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		a, b, over := r.request("a"), r.request("b"), r.request("c")
+		for _, q := range []hook.Request{a, b, over} {
+			r.ask(q)
+		}
+		r.wantPending(a, b, over)
+		r.decide(over, allow(over))
+		ids := map[string]bool{}
+		r.b.EachPending(func(v *broker.View) { ids[v.ID] = true })
+		if len(ids) != 2 || !ids[a.ID] || !ids[b.ID] {
+			t.Errorf("%v wait", ids)
+		}
+		n := 0
+		count := func(*broker.View) { n++ }
+		if made := testing.AllocsPerRun(10, func() { r.b.EachPending(count) }); made > 0 || n == 0 {
+			t.Errorf("%v allocations, %d seen", made, n)
+		}
+	})
+}
+
 func TestSameIDAttaches(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x")

@@ -65,3 +65,8 @@ func readPayload(agent, event string, raw []byte) (hook.Payload, hook.Detail) {
 	p, _ := reader.Decode(event, raw)
 	return p, reader.Detail(event, raw)
 }
+
+// readDetail is the second of what readPayload returns.
+func readDetail(agent, event string, raw []byte) hook.Detail {
+	return agents.Reader(agent).Detail(event, raw)
+}

@@ -70,7 +70,7 @@ func (d *daemon) openHistory() (err error) {
 		Path:   filepath.Join(d.stateDir, "history.db"),
 		Events: d.streams.EventsAfter, Records: d.streams.RecordsAfter, EventsNow: d.streams.EventsNow, RecordsNow: d.streams.RecordsNow,
 		Settled: d.streams.Settled, EventBounds: d.streams.EventBounds,
-		Decode: readPayload, Forget: forgetting(d.proof, d.streams), Free: d.streams.Free, Busy: d.streams.Writing,
+		Decode: readPayload, Detail: readDetail, Forget: forgetting(d.proof, d.streams), Free: d.streams.Free, Busy: d.streams.Writing,
 		Retention: time.Duration(d.f.historyDays) * 24 * time.Hour, Logf: d.warnf,
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func run(bin, only string, long bool) error {
 		run  func() ([]row, error)
 	}{
 		{"hook", b.hookCost}, {"stored", b.stored}, {"latency", b.latency}, {"blocked", b.blocked}, {"approvers", b.approvers}, {"ready", b.ready}, {"rules", b.rules}, {"effects", b.effects}, {"contain", b.contain},
-		{"feed", b.feed}, {"followed", b.followed}, {"soak", b.soak}, {"ledger", b.ledger}, {"audit", b.audit}, {"signed", b.signed}, {"emit", b.emit}, {"page", b.page}, {"cluster", b.cluster}, {"scale", b.scale},
+		{"feed", b.feed}, {"followed", b.followed}, {"soak", b.soak}, {"ledger", b.ledger}, {"audit", b.audit}, {"signed", b.signed}, {"emit", b.emit}, {"page", b.page}, {"cluster", b.cluster}, {"takeover", b.takeover}, {"scale", b.scale},
 	} {
 		if !strings.Contains(part.name, only) {
 			continue

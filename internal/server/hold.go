@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,13 +32,16 @@ func (s *Server) hold(w http.ResponseWriter, pending *intake.Pending, size int64
 	}
 	h := &heldHook{s: s, conn: conn, header: w.Header(), pending: pending, size: size} // header: what the checks before us have set
 	h.unrevoke = p.OnRevoke(func() { conn.Close() })
+	// Who has a credential may lose it, which closes the connection: a read sees that, a poll does not.
+	if p.Approver.Kind != "" || !s.hangups.watch(h) {
+		go h.watch()
+	}
 	pending.Notify(func() { go h.finish(context.Background()) })
-	go h.watch()
 	return true
 }
 
-// heldHook is a connection whose hook waits. It has one goroutine, which sees the other side
-// go away; the answer brings another for as long as it takes to write it.
+// heldHook is a connection whose hook waits. That the other side goes away hangups sees, or a goroutine of its
+// own; the answer brings one for as long as it takes to write it.
 type heldHook struct {
 	s        *Server
 	conn     net.Conn
@@ -45,6 +49,10 @@ type heldHook struct {
 	pending  *intake.Pending
 	size     int64 // of the payload
 	unrevoke func() bool
+
+	// Set by hangups.watch, before anybody else has h.
+	key uint64 // 0: a goroutine reads the connection
+	raw syscall.RawConn
 
 	mu   sync.Mutex
 	over bool    // guarded by mu
@@ -60,6 +68,11 @@ func (h *heldHook) watch() {
 			break
 		}
 	}
+	h.leave()
+}
+
+// leave ends the wait of a hook that has gone.
+func (h *heldHook) leave() {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	h.finish(gone)
@@ -74,6 +87,10 @@ func (h *heldHook) finish(ctx context.Context) {
 	}
 	h.over = true
 	s := h.s
+	if h.key != 0 {
+		defer s.held.Done()
+		defer s.hangups.forget(h.key)
+	}
 	defer s.release(h.pending, h.size)
 	defer h.conn.Close()
 	defer h.unrevoke()

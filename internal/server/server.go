@@ -30,6 +30,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"assent/broker"
 	"assent/internal/agent/agents"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
@@ -61,6 +62,7 @@ type Server struct {
 	stop         context.CancelFunc
 	closing      sync.Mutex     // orders Add before Close's Wait
 	held         sync.WaitGroup // the waiting hooks
+	hangups      hangups        // of those of them on the unix socket
 	sockets      sync.WaitGroup // the open WebSockets
 	slots        chan struct{}  // one element for each of them
 	exports      chan struct{}  // one element for each export under way
@@ -137,7 +139,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.description = sync.OnceValues(newDescription) // few ever ask
 	s.machines = machines.New(cfg.Version)
-	s.metrics = newMetrics(cfg.Version, s.machines, func() int { return len(cfg.Broker.Pending()) }, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
+	s.metrics = newMetrics(cfg.Version, s.machines, s.pending, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
 	for _, c := range cfg.Collectors {
 		if err := s.metrics.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("server: %w", err)
@@ -184,6 +186,12 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// pending is how many requests wait.
+func (s *Server) pending() (n int) {
+	s.cfg.Broker.EachPending(func(*broker.View) { n++ })
+	return n
+}
+
 // Close closes the WebSockets and waits for them and for the waiting hooks. It is called after
 // the broker and the listeners closed: a hook that waits goes away when the broker does.
 func (s *Server) Close() error {
@@ -192,6 +200,7 @@ func (s *Server) Close() error {
 	s.closing.Unlock()
 	s.sockets.Wait()
 	s.held.Wait()
+	s.hangups.close()
 	return nil
 }
 

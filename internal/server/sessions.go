@@ -24,7 +24,7 @@ type queue struct {
 // queues are the queues of all sessions in which something waits.
 func (s *Server) queues() map[string]queue {
 	all := map[string]queue{}
-	for _, v := range s.cfg.Broker.Pending() {
+	s.cfg.Broker.EachPending(func(v *broker.View) {
 		q := all[v.SessionID]
 		switch waits := feed.WaitingFor(v.ToolName); {
 		case waits == feed.StateBlocked:
@@ -37,7 +37,7 @@ func (s *Server) queues() map[string]queue {
 			}
 		}
 		all[v.SessionID] = q
-	}
+	})
 	return all
 }
 

@@ -70,6 +70,7 @@ type reader struct {
 	Options
 	packs func() (*policy.Set, error)
 	free  sync.Pool // of *found that are not in use
+	memo  memo
 }
 
 // borrow returns an empty found, with the memory of one that was given back.
@@ -124,14 +125,6 @@ func packNames() []string {
 		"builtin/gh-read@1", "builtin/git-remote-read@1", "builtin/kube-read@1", "builtin/cloud-read@1", "builtin/npm-read@1",
 		"builtin/go-project@1", "builtin/node-project@1", "builtin/python-project@1", "builtin/rust-project@1", "builtin/coding@1",
 	}
-}
-
-// of says what one request does.
-func (r *reader) of(req *hook.Request) *hook.Effects {
-	e := r.begin(req)
-	defer r.giveBack(e)
-	e.gather()
-	return e.result()
 }
 
 // begin returns a found for a request, to be given back.

@@ -61,7 +61,6 @@ type found struct {
 
 	wrote  []written
 	unitAt int      // the index of the unit at hand
-	asked  bool     // before is known
 	before []Change // what the session changed
 
 	lost       bool      // a cd leads where nobody knows

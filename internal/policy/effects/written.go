@@ -51,20 +51,12 @@ func (e *found) noteWrite(l *line, p *place, u *shell.Unit) {
 // makesLink is the phrase of ln.
 const makesLink = "Creates the link at"
 
-// changedBefore is what the session changed before, asked for once.
-func (e *found) changedBefore() []Change {
-	if !e.asked && e.Changed != nil {
-		e.asked, e.before = true, e.Changed(e.req)
-	}
-	return e.before
-}
-
 // throughLink says through which link of the session's own making a path leads, if it does.
 func (e *found) throughLink(full string) (string, bool) {
 	if full == "" {
 		return "", false
 	}
-	for _, c := range e.changedBefore() {
+	for _, c := range e.before {
 		if !c.Link {
 			continue
 		}
@@ -96,7 +88,7 @@ func (e *found) runsWritten() {
 			continue
 		}
 		n, last := 0, ""
-		for _, c := range e.changedBefore() {
+		for _, c := range e.before {
 			at := c.Path
 			if !e.concerns(f, at) {
 				continue

@@ -34,19 +34,23 @@ func (e Entry) Hash() Hash {
 func (e Entry) Text() []byte { return append(e.head(), e.Body...) }
 
 func (e Entry) head() []byte {
-	text := binary.BigEndian.AppendUint64([]byte{0}, e.Seq) // 0: a leaf, no node
+	names, size := make([]string, 0, len(e.Header)), 1+8+2*binary.MaxVarintLen64+len(e.Subject)
+	for name, values := range e.Header {
+		if name == "" || strings.HasPrefix(name, "Nats-") {
+			continue
+		}
+		names = append(names, name)
+		for _, value := range values {
+			size += 2*binary.MaxVarintLen64 + len(name) + len(value)
+		}
+	}
+	slices.Sort(names)
+	text := binary.BigEndian.AppendUint64(append(make([]byte, 0, size), 0), e.Seq) // 0: a leaf, no node
 	put := func(s string) {
 		text = binary.AppendUvarint(text, uint64(len(s)))
 		text = append(text, s...)
 	}
 	put(e.Subject)
-	names := make([]string, 0, len(e.Header))
-	for name := range e.Header {
-		if name != "" && !strings.HasPrefix(name, "Nats-") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
 	for _, name := range names {
 		for _, value := range e.Header[name] {
 			put(name)

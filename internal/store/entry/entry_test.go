@@ -23,6 +23,14 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Every record is hashed twice, for the mark and for the tree.
+func TestHashMakesLittle(t *testing.T) {
+	e := Entry{7, "approvals.q", map[string][]string{"Assent-Record": {string(make([]byte, 1500))}, "Assent-Salt": {string(make([]byte, 64))}}, make([]byte, 400)}
+	if n := testing.AllocsPerRun(100, func() { e.Hash() }); n > 4 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(Entry{7, "approvals.q", map[string][]string{"A": {"1"}}, []byte("body")}.Text())
 	f.Add([]byte{})

@@ -45,6 +45,8 @@ type Config struct {
 	EventBounds func(ctx context.Context) (oldest, newest uint64, err error)
 	// Decode reads a payload.
 	Decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail)
+	// Detail is the second of what Decode returns, where the first is not wanted; nil: Decode is asked.
+	Detail func(agent, event string, raw []byte) hook.Detail
 
 	// Forget removes events, of which isIts says that they are the session's, and requests from
 	// the streams. Without it History.Forget does not work.
@@ -114,6 +116,12 @@ type command struct {
 func Open(cfg Config) (*History, error) {
 	if cfg.Path == "" || cfg.Events == nil || cfg.Records == nil || cfg.EventsNow == nil || cfg.RecordsNow == nil || cfg.Settled == nil || cfg.EventBounds == nil || cfg.Decode == nil {
 		return nil, errors.New("open history: Path and the functions that read the streams are required")
+	}
+	if cfg.Detail == nil {
+		cfg.Detail = func(agent, event string, raw []byte) hook.Detail {
+			_, d := cfg.Decode(agent, event, raw)
+			return d
+		}
 	}
 	if cfg.Retention == 0 {
 		cfg.Retention = 90 * 24 * time.Hour

@@ -23,10 +23,10 @@ const (
 )
 
 // summaryOf returns a request in one line that is safe to show, and the text that a search looks in.
-func summaryOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (summary, text string) {
+func summaryOf(detail func(agent, event string, raw []byte) hook.Detail, r *hook.Request) (summary, text string) {
 	arg := string(r.ToolInput)
 	if len(r.Raw) > 0 {
-		_, d := decode(r.Agent, cmp.Or(r.Event, hook.EventPermissionRequest), r.Raw)
+		d := detail(r.Agent, cmp.Or(r.Event, hook.EventPermissionRequest), r.Raw)
 		if d.ToolArg != "" {
 			arg = d.ToolArg
 		} else if r.Event == hook.EventElicitation {

@@ -255,7 +255,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 			return nil, err
 		}
 		summary, text := "", ""
-		if err := fold(step{record: r.Seq}, func() { summary, text = summaryOf(w.cfg.Decode, r.Request) }); err != nil {
+		if err := fold(step{record: r.Seq}, func() { summary, text = summaryOf(w.cfg.Detail, r.Request) }); err != nil {
 			return nil, err
 		}
 		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.cursor.clock, where(r.Request), summary, text, r.Request.Attended == hook.AttendedNo, append([]byte{}, inputOf(r.Request)...))
