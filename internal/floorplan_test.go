@@ -46,6 +46,7 @@ var plan = []struct {
 		internal/host/optin
 		internal/host/process
 		internal/host/regular
+		internal/host/said
 		internal/host/transcript
 		internal/mcp
 		internal/metrics
@@ -116,7 +117,7 @@ var plan = []struct {
 	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/host/regular internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
-	{"internal/agent/claude/install", "internal/agent/claude/events internal/host/regular internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/install", "internal/agent/claude/events internal/host/regular internal/host/said internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/streamjson", "internal/agent/claude/tools internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
@@ -160,19 +161,20 @@ var plan = []struct {
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
-	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular", "it runs programs; who sent a message, and whether to believe it, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular internal/host/said", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook internal/host/regular", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/hooksocket", "internal/setup/statedir", "it listens; what is said, others know"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process internal/host/regular", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook internal/host/regular", "it looks at files, and knows no request"},
-	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
+	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/host/said internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 	{"internal/host/regular", "", "it opens files; what they say, others know"},
+	{"internal/host/said", "", "it keeps bytes; who prints them, others know"},
 	{"internal/host/transcript", "internal/agent/claude internal/agent/claude/streamjson internal/hook internal/host/regular", "it reads what the client wrote down; what follows from it, others know"},
-	{"internal/host/pullrequest", "internal/api internal/host/optin internal/text/strictjson", "it reads what a command printed, or a tool answered, and asks gh; which session that is of, others know"},
+	{"internal/host/pullrequest", "internal/api internal/host/optin internal/host/said internal/text/strictjson", "it reads what a command printed, or a tool answered, and asks gh; which session that is of, others know"},
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
@@ -252,7 +254,7 @@ var plan = []struct {
 	{"internal/setup/hookconf", "internal/host/regular", "it edits one file of lines"},
 	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/droid/install internal/agent/opencode/install internal/agent/qwen/install internal/hook", "it is the list of what can be installed for; who asks a person, others know"},
 	{"internal/setup/joined", "internal/api internal/host/regular internal/setup/hookconf internal/setup/statedir", "it remembers a broker, and asks none"},
-	{"internal/setup/phone", "internal/host/regular", "it knows neither the broker nor a terminal"},
+	{"internal/setup/phone", "internal/host/regular internal/host/said", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 	{"internal/setup/statedir", "internal/host/regular internal/text/digest", "it knows files, and not what stands in them"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/host/said"
 	"assent/internal/outlet/notify"
 )
 
@@ -154,7 +155,7 @@ func deliverNotice(ctx context.Context, url, text string) error {
 	}
 	cmd := exec.CommandContext(ctx, self, "notices", sendCommand)
 	cmd.Stdin = bytes.NewReader(job)
-	stderr := &firstBytes{left: 4 << 10}
+	stderr := &said.Output{Most: 4 << 10}
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second
 	// Certificates, proxies and the home of the state directory; nothing that could hold it up.
@@ -176,17 +177,4 @@ func sendNotice(in io.Reader) error {
 		return usagef("want {\"url\":…,\"text\":…} on stdin: %w", err)
 	}
 	return notify.Deliver(job.URL, job.Text)
-}
-
-// firstBytes keeps the beginning of what is written to it.
-type firstBytes struct {
-	bytes.Buffer
-	left int
-}
-
-func (f *firstBytes) Write(p []byte) (int, error) {
-	n := min(len(p), f.left)
-	f.left -= n
-	f.Buffer.Write(p[:n])
-	return len(p), nil
 }
