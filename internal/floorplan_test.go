@@ -60,6 +60,7 @@ var plan = []struct {
 		internal/policy/contain
 		internal/policy/contained
 		internal/policy/effects
+		internal/policy/explained
 		internal/policy/files
 		internal/policy/grants
 		internal/policy/published
@@ -79,6 +80,7 @@ var plan = []struct {
 		internal/setup/joined
 		internal/setup/phone
 		internal/setup/programs
+		internal/setup/sample
 		internal/setup/service
 		internal/setup/statedir
 		internal/setup/update
@@ -116,7 +118,7 @@ var plan = []struct {
 	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/host/regular internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
-	{"internal/agent/claude/install", "internal/agent/claude/events internal/host/regular internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/install", "internal/agent/claude/events internal/host/regular internal/host/said internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/streamjson", "internal/agent/claude/tools internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
@@ -160,19 +162,20 @@ var plan = []struct {
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
-	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular", "it runs programs; who sent a message, and whether to believe it, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular internal/host/said", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook internal/host/regular", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/hooksocket", "internal/setup/statedir", "it listens; what is said, others know"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process internal/host/regular", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook internal/host/regular", "it looks at files, and knows no request"},
-	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
+	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/host/said internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 	{"internal/host/regular", "", "it opens files; what they say, others know"},
+	{"internal/host/said", "", "it keeps bytes; who prints them, others know"},
 	{"internal/host/transcript", "internal/agent/claude internal/agent/claude/streamjson internal/hook internal/host/regular", "it reads what the client wrote down; what follows from it, others know"},
-	{"internal/host/pullrequest", "internal/api internal/host/optin internal/text/strictjson", "it reads what a command printed, or a tool answered, and asks gh; which session that is of, others know"},
+	{"internal/host/pullrequest", "internal/api internal/host/optin internal/host/said internal/text/strictjson", "it reads what a command printed, or a tool answered, and asks gh; which session that is of, others know"},
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
@@ -184,7 +187,7 @@ var plan = []struct {
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/host/regular internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
-	{"internal/outlet/notify", "broker internal/feed internal/hook internal/host/regular internal/store/kvmirror internal/text/show", ""},
+	{"internal/outlet/notify", "broker internal/feed internal/hook internal/host/regular internal/host/said internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
 	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson internal/text/strictyaml", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
@@ -192,6 +195,7 @@ var plan = []struct {
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
+	{"internal/policy/explained", "internal/hook internal/policy", "it writes down what it is given"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/regular internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/published", "internal/hook internal/policy internal/store/kvmirror", "it keeps what is published, and knows a KV, not NATS"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
@@ -253,8 +257,9 @@ var plan = []struct {
 	{"internal/setup/hookconf", "internal/host/regular", "it edits one file of lines"},
 	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/droid/install internal/agent/opencode/install internal/agent/qwen/install internal/hook", "it is the list of what can be installed for; who asks a person, others know"},
 	{"internal/setup/joined", "internal/api internal/host/regular internal/setup/hookconf internal/setup/statedir", "it remembers a broker, and asks none"},
-	{"internal/setup/phone", "internal/host/regular", "it knows neither the broker nor a terminal"},
+	{"internal/setup/phone", "internal/host/regular internal/host/said", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
+	{"internal/setup/sample", "hookclient internal/agent/claude internal/hook", "it asks as an agent does; who answers, others know"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 	{"internal/setup/statedir", "internal/host/regular internal/text/digest", "it knows files, and not what stands in them"},
 	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
@@ -305,7 +310,7 @@ var modules = []struct {
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/host/executor internal/store/reader internal/store/stream internal/setup/update", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/setup/sample internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/host/hostlink internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},

@@ -28,11 +28,7 @@ agent's prompt. Needs the role approve. assent pause hands back all new requests
 		Example: "  assent hand-back 417\n  assent hand-back 4f1c --json",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			r, err := b.find(cmd.Context(), args[0])
+			b, r, err := a.found(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -183,11 +183,7 @@ them would have allowed without a person. Nothing is saved.`,
 		Example: "  assent proposals 417\n  assent proposals 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent allow ID --rule --proposal 2",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			r, err := b.find(cmd.Context(), args[0])
+			b, r, err := a.found(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -43,6 +43,16 @@ func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 	return r, withExit(err)
 }
 
+// found is the broker, and the request that is named to a command.
+func (a *app) found(ctx context.Context, id string) (*client, *api.Request, error) {
+	b, err := a.broker()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := b.find(ctx, id)
+	return b, r, err
+}
+
 func (c *client) anyRequest(ctx context.Context, id string) (string, error) {
 	id, err := c.FindID(ctx, id)
 	return id, withExit(err)
@@ -230,11 +240,7 @@ Claude Code then drops the message.`,
 }
 
 func (a *app) answer(ctx context.Context, id string, decision func(*api.Request) (hook.Decision, error)) error {
-	b, err := a.broker()
-	if err != nil {
-		return err
-	}
-	r, err := b.find(ctx, id)
+	b, r, err := a.found(ctx, id)
 	if err != nil {
 		return err
 	}

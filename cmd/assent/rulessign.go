@@ -35,15 +35,7 @@ Use one key for each kind of machine: rules signed with a key count wherever tha
 		Example: "  assent rules key ~/keys/team-rules.json\n  assent rules key ~/keys/team-rules.json --json",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			k, err := keyIn(args[0])
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printKey(k, args[0])
-			}
-			fmt.Fprintln(a.out, trustOf(k.JWK()))
-			return nil
+			return a.showKey(args[0], func(k hook.JWK) (string, error) { return trustOf(k), nil })
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: publicKey, trust, path")
@@ -64,13 +56,24 @@ func keyIn(file string) (*devicekey.Key, error) {
 // trustOf is a key as trust and trust-rules name it.
 func trustOf(k hook.JWK) string { return "device:" + signed.Thumbprint(k) }
 
-// printKey prints the public half of a key in a file as JSON.
-func (a *app) printKey(k *devicekey.Key, file string) error {
-	return a.printJSON(struct {
-		PublicKey hook.JWK `json:"publicKey"`
-		Trust     string   `json:"trust"` // a line of hook.conf
-		Path      string   `json:"path"`
-	}{k.JWK(), trustOf(k.JWK()), file})
+// showKey prints the public half of the key in a file, as words has it or as JSON.
+func (a *app) showKey(file string, words func(hook.JWK) (string, error)) error {
+	k, err := keyIn(file)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(struct {
+			PublicKey hook.JWK `json:"publicKey"`
+			Trust     string   `json:"trust"` // a line of hook.conf
+			Path      string   `json:"path"`
+		}{k.JWK(), trustOf(k.JWK()), file})
+	}
+	text, err := words(k.JWK())
+	if err == nil {
+		fmt.Fprintln(a.out, text)
+	}
+	return err
 }
 
 // oneFile is the arguments of a command for one file.

@@ -35,19 +35,13 @@ is set beside ASSENT_TOKEN, assent's commands sign their decisions.`,
 		Example: "  assent token key ~/bot.key\n  assent token create --role approve --name bot --key \"$(assent token key ~/bot.key)\"",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			k, err := keyIn(args[0])
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printKey(k, args[0])
-			}
-			text, err := json.Marshal(k.JWK())
-			if err != nil {
-				return fmt.Errorf("encode a key: %w", err)
-			}
-			fmt.Fprintln(a.out, string(text))
-			return nil
+			return a.showKey(args[0], func(k hook.JWK) (string, error) {
+				text, err := json.Marshal(k)
+				if err != nil {
+					return "", fmt.Errorf("encode a key: %w", err)
+				}
+				return string(text), nil
+			})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: publicKey, trust (a line of hook.conf), path")

@@ -300,12 +300,7 @@ func (l *load) run(n, first int) error {
 		})
 	}
 	wg.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
-		return nil
-	}
+	return firstOf(errs)
 }
 
 func (l *load) one(i int) error {
@@ -335,4 +330,14 @@ func (l *load) one(i int) error {
 	l.took = append(l.took, time.Since(start))
 	l.mu.Unlock()
 	return nil
+}
+
+// firstOf is the first error of those that ended, nil if there is none.
+func firstOf(errs <-chan error) error {
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
 }

@@ -15,32 +15,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"assent/e2e/rig/emitscript"
 	"assent/e2e/rig/rabbitmq"
 )
-
-// emitScript is what hookd-emit stands in for.
-const emitScript = `#!/usr/bin/env bash
-set -euo pipefail
-
-EVENT_TYPE="${1:?Usage: hookd-emit <event_type> <tool_name>}"
-TOOL_NAME="${2:?Usage: hookd-emit <event_type> <tool_name>}"
-SOCKET="${HOOKD_SOCKET:-/run/user/$(id -u)/hookd.sock}"
-
-PAYLOAD=$(cat)
-[ -z "$PAYLOAD" ] && exit 0
-[ ! -S "$SOCKET" ] && exit 0
-
-jq -nc \
-  --arg et "$EVENT_TYPE" \
-  --arg tn "$TOOL_NAME" \
-  --arg ts "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" \
-  --argjson pid "$$" \
-  --argjson payload "$PAYLOAD" \
-  '{event_type: $et, tool_name: $tn, payload: $payload, timestamp: $ts, pid: $pid}' \
-  | socat - UNIX-CONNECT:"$SOCKET" 2>/dev/null
-
-exit 0
-`
 
 // hookd is where emitters send to.
 func (b *bench) hookd() string { return filepath.Join(b.dir, "hookd.sock") }
@@ -50,7 +27,7 @@ func (b *bench) hookd() string { return filepath.Join(b.dir, "hookd.sock") }
 func (b *bench) emit() ([]row, error) {
 	hook := filepath.Join(b.bin, "assent-hook")
 	sh := filepath.Join(b.dir, "emit.sh")
-	if err := os.WriteFile(sh, []byte(emitScript), 0o700); err != nil {
+	if err := os.WriteFile(sh, []byte(emitscript.Text), 0o700); err != nil {
 		return nil, err
 	}
 	s, err := b.serve("", "--hookd-socket", b.hookd())

@@ -98,12 +98,7 @@ func fill(dir string, ended, pending int) error {
 		})
 	}
 	wg.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
-		return nil
-	}
+	return firstOf(errs)
 }
 
 func fillOne(ctx context.Context, st *stream.Stream, i int, pending bool) error {

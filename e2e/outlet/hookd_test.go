@@ -18,32 +18,9 @@ import (
 	"time"
 
 	"assent/e2e/rig"
+	"assent/e2e/rig/emitscript"
 	"assent/e2e/rig/modelserver"
 )
-
-// script is what people's hooks did before there was hookd-emit, and what it has to be like.
-const script = `#!/usr/bin/env bash
-set -euo pipefail
-
-EVENT_TYPE="${1:?Usage: hookd-emit <event_type> <tool_name>}"
-TOOL_NAME="${2:?Usage: hookd-emit <event_type> <tool_name>}"
-SOCKET="${HOOKD_SOCKET:-/run/user/$(id -u)/hookd.sock}"
-
-PAYLOAD=$(cat)
-[ -z "$PAYLOAD" ] && exit 0
-[ ! -S "$SOCKET" ] && exit 0
-
-jq -nc \
-  --arg et "$EVENT_TYPE" \
-  --arg tn "$TOOL_NAME" \
-  --arg ts "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" \
-  --argjson pid "$$" \
-  --argjson payload "$PAYLOAD" \
-  '{event_type: $et, tool_name: $tn, payload: $payload, timestamp: $ts, pid: $pid}' \
-  | socat - UNIX-CONNECT:"$SOCKET" 2>/dev/null
-
-exit 0
-`
 
 // serveHookd starts a broker with a hookd socket.
 func serveHookd(t *testing.T, args ...string) *rig.Daemon {
@@ -80,7 +57,7 @@ func TestEmitToQuery(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err == nil {
 		if _, err := exec.LookPath("socat"); err == nil {
 			bare = filepath.Join(d.Dir, "script")
-			rig.Must(t, os.WriteFile(bare, []byte(script), 0o700))
+			rig.Must(t, os.WriteFile(bare, []byte(emitscript.Text), 0o700))
 			d.Git(root, "checkout", "-q", "-b", "feature/hookd")
 			d.Emit(bare, d.Dir, `{"session_id":"s3","cwd":"`+root+`","tool_name":"Write","tool_use_id":"t4","tool_input":{"file_path":"`+root+`/x","content":"1\n"}}`, "post_tool_use", "edit")
 			want = append(want, "tool.mutation.write post_tool_use")

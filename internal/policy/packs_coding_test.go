@@ -18,26 +18,12 @@ func coding(t *testing.T) *Set {
 
 // builtin/coding@1 allows what builds, tests, checks and formats the project.
 func TestPackCodingAllows(t *testing.T) {
-	set := coding(t)
-	for _, c := range commands(t, "coding-allow.txt") {
-		t.Run(c, func(t *testing.T) {
-			if v := set.Explain(bashCall(c)); v.Action != hook.ActionAllow {
-				t.Errorf("%s: %s (%s)", c, v.Reason, miss(v))
-			}
-		})
-	}
+	allowsAll(t, coding(t), "coding-allow.txt")
 }
 
 // It allows nothing that publishes, installs, leaves the project or names another program.
 func TestPackCodingAsks(t *testing.T) {
-	set := coding(t)
-	for _, c := range commands(t, "coding-ask.txt") {
-		t.Run(c, func(t *testing.T) {
-			if v := set.Eval(bashCall(c)); v.Action == hook.ActionAllow {
-				t.Errorf("allowed by %s: %s", v.Rule, c)
-			}
-		})
-	}
+	asksAll(t, coding(t), "coding-ask.txt")
 }
 
 // A word @FILE names a file of further flags to some programs. It may be anywhere, and hold any flag.

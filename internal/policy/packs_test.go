@@ -27,29 +27,36 @@ func commands(t *testing.T, name string) []string {
 	return all
 }
 
-// No reading pack, and not all of them together, allows what writes, runs, connects elsewhere or
-// shows secrets.
-func TestPacksAsk(t *testing.T) {
-	packs := readers(t)
-	for _, c := range commands(t, "packs-ask.txt") {
+// asksAll is that the set allows none of the commands in a file of testdata, and allowsAll that it allows all.
+func asksAll(t *testing.T, set *Set, file string) {
+	for _, c := range commands(t, file) {
 		t.Run(c, func(t *testing.T) {
-			if v := packs.Eval(bashCall(c)); v.Action == hook.ActionAllow {
+			if v := set.Eval(bashCall(c)); v.Action == hook.ActionAllow {
 				t.Errorf("allowed by %s: %s", v.Rule, c)
 			}
 		})
 	}
 }
 
-// All reading packs together allow what people's agents do all day.
-func TestPacksAllow(t *testing.T) {
-	packs := readers(t)
-	for _, c := range commands(t, "packs-allow.txt") {
+func allowsAll(t *testing.T, set *Set, file string) {
+	for _, c := range commands(t, file) {
 		t.Run(c, func(t *testing.T) {
-			if v := packs.Explain(bashCall(c)); v.Action != hook.ActionAllow {
+			if v := set.Explain(bashCall(c)); v.Action != hook.ActionAllow {
 				t.Errorf("%s: %s (%s)", c, v.Reason, miss(v))
 			}
 		})
 	}
+}
+
+// No reading pack, and not all of them together, allows what writes, runs, connects elsewhere or
+// shows secrets.
+func TestPacksAsk(t *testing.T) {
+	asksAll(t, readers(t), "packs-ask.txt")
+}
+
+// All reading packs together allow what people's agents do all day.
+func TestPacksAllow(t *testing.T) {
+	allowsAll(t, readers(t), "packs-allow.txt")
 }
 
 // Every pack loads, and says in its first lines what it promises.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
@@ -153,39 +152,7 @@ func readOptions(text hook.JSON) (*hook.MessageOptions, *hook.FieldError) {
 
 // agentMessage is a message to the agent in the address, or fleet.ErrNotFound.
 func (s *Server) agentMessage(r *http.Request) (hook.Message, error) {
-	if s.cfg.Messages == nil {
-		return hook.Message{}, fleet.ErrNotFound
-	}
-	m, err := s.cfg.Messages.Message(chi.URLParam(r, "message"))
-	if err == nil && m.Agent != param(r, "name") {
-		err = fleet.ErrNotFound
-	}
-	return m, err
-}
-
-// getAgentMessage is GET /v1/agents/{name}/messages/{message}.
-func (s *Server) getAgentMessage(w http.ResponseWriter, r *http.Request) {
-	m, err := s.agentMessage(r)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.writeJSON(w, r, http.StatusOK, messageView(m))
-}
-
-// takeBackAgentMessage is DELETE /v1/agents/{name}/messages/{message}, of one that its host has not taken yet.
-func (s *Server) takeBackAgentMessage(w http.ResponseWriter, r *http.Request) {
-	m, err := s.agentMessage(r)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
-		defer cancel()
-		m, err = s.cfg.Messages.TakeBack(ctx, m.ID)
-	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.writeJSON(w, r, http.StatusOK, messageView(m))
+	return s.messageIf(r, func(m *hook.Message) bool { return m.Agent == param(r, "name") })
 }
 
 // AgentChanged says that an agent of Config.Agents is another now: it is published, and told to pages.

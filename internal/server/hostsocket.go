@@ -15,7 +15,6 @@ import (
 	"github.com/gorilla/websocket"
 	"go.uber.org/zap"
 
-	"assent/broker"
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/fleet"
@@ -69,18 +68,11 @@ func (s *Server) hostSocket(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, lacking(auth.RoleHost))
 		return
 	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
-		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many WebSockets are open"})
+	left, ok := s.enterSocket(w, r)
+	if !ok {
 		return
 	}
-	if !s.open(&s.sockets) {
-		s.fail(w, r, broker.ErrStopping)
-		return
-	}
-	defer s.sockets.Done()
+	defer left()
 	conn, err := s.upgrader().Upgrade(w, r, nil) // answers by itself when it refuses
 	if err != nil {
 		return

@@ -186,39 +186,48 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) {
 
 // oneMessage is a message of the session in the address, or fleet.ErrNotFound.
 func (s *Server) oneMessage(r *http.Request) (hook.Message, error) {
+	return s.messageIf(r, func(m *hook.Message) bool { return m.SessionID == param(r, "id") })
+}
+
+// messageIf is the message in the address if it is one of those meant there, or fleet.ErrNotFound.
+func (s *Server) messageIf(r *http.Request, meant func(*hook.Message) bool) (hook.Message, error) {
 	if s.cfg.Messages == nil {
 		return hook.Message{}, fleet.ErrNotFound
 	}
 	m, err := s.cfg.Messages.Message(chi.URLParam(r, "message"))
-	if err == nil && m.SessionID != param(r, "id") {
+	if err == nil && !meant(&m) {
 		err = fleet.ErrNotFound
 	}
 	return m, err
 }
 
-// getMessage is GET /v1/sessions/{id}/messages/{message}.
-func (s *Server) getMessage(w http.ResponseWriter, r *http.Request) {
-	m, err := s.oneMessage(r)
-	if err != nil {
-		s.fail(w, r, err)
-		return
+// getMessage is GET of a message that find finds.
+func (s *Server) getMessage(find func(*http.Request) (hook.Message, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		m, err := find(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.writeJSON(w, r, http.StatusOK, messageView(m))
 	}
-	s.writeJSON(w, r, http.StatusOK, messageView(m))
 }
 
-// takeBackMessage is DELETE /v1/sessions/{id}/messages/{message}, of one that nobody has taken yet.
-func (s *Server) takeBackMessage(w http.ResponseWriter, r *http.Request) {
-	m, err := s.oneMessage(r)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
-		defer cancel()
-		m, err = s.cfg.Messages.TakeBack(ctx, m.ID)
+// takeBackMessage is DELETE of a message that find finds, of one that nobody has taken yet.
+func (s *Server) takeBackMessage(find func(*http.Request) (hook.Message, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		m, err := find(r)
+		if err == nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
+			defer cancel()
+			m, err = s.cfg.Messages.TakeBack(ctx, m.ID)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.writeJSON(w, r, http.StatusOK, messageView(m))
 	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.writeJSON(w, r, http.StatusOK, messageView(m))
 }
 
 // forgetMessage is DELETE /v1/sessions/{id}/messages/{message}/text: the text of one message is removed, and what was

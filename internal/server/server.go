@@ -282,10 +282,10 @@ func (s *Server) TCP() http.Handler {
 	view.With(s.needsTree).Get("/v1/audit/export", s.exportTree)
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
 	view.Get("/v1/sessions/{id}/messages", s.listMessages)
-	view.Get("/v1/sessions/{id}/messages/{message}", s.getMessage)
+	view.Get("/v1/sessions/{id}/messages/{message}", s.getMessage(s.oneMessage))
 	view.Get("/v1/agents", s.listAgents)
 	view.Get("/v1/agents/{name}", s.getAgent)
-	view.Get("/v1/agents/{name}/messages/{message}", s.getAgentMessage)
+	view.Get("/v1/agents/{name}/messages/{message}", s.getMessage(s.agentMessage))
 	view.Get("/v1/agents/{name}/sessions/{session}/diff", s.diffAgent)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/published-rules", s.getPublished)
@@ -315,10 +315,10 @@ func (s *Server) TCP() http.Handler {
 
 	operate := route(maxMessage, auth.RoleOperate)
 	operate.Post("/v1/sessions/{id}/messages", s.sendMessage)
-	operate.Delete("/v1/sessions/{id}/messages/{message}", s.takeBackMessage)
+	operate.Delete("/v1/sessions/{id}/messages/{message}", s.takeBackMessage(s.oneMessage))
 
 	operate.Post("/v1/agents/{name}/messages", s.messageAgent)
-	operate.Delete("/v1/agents/{name}/messages/{message}", s.takeBackAgentMessage)
+	operate.Delete("/v1/agents/{name}/messages/{message}", s.takeBackMessage(s.agentMessage))
 	route(0, auth.RoleHost).Get("/v1/host/ws", s.hostSocket)
 
 	admin := route(maxBody, auth.RoleAdmin)

@@ -66,18 +66,11 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, history.ErrNotReady)
 		return
 	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
-		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many WebSockets are open"})
+	left, ok := s.enterSocket(w, r)
+	if !ok {
 		return
 	}
-	if !s.open(&s.sockets) {
-		s.fail(w, r, broker.ErrStopping)
-		return
-	}
-	defer s.sockets.Done()
+	defer left()
 	messages := s.messagesSoFar()                // before the client knows of the socket, and reads what came before it
 	conn, err := s.upgrader().Upgrade(w, r, nil) // answers by itself when it refuses
 	if err != nil {
@@ -310,4 +303,24 @@ func slow(err error) error {
 		return errSlow
 	}
 	return err
+}
+
+// enterSocket counts one more WebSocket, until left is called; where there are too many, or the broker stops, it
+// answers and ok is false.
+func (s *Server) enterSocket(w http.ResponseWriter, r *http.Request) (left func(), ok bool) {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many WebSockets are open"})
+		return nil, false
+	}
+	if !s.open(&s.sockets) {
+		<-s.slots
+		s.fail(w, r, broker.ErrStopping)
+		return nil, false
+	}
+	return func() {
+		s.sockets.Done()
+		<-s.slots
+	}, true
 }

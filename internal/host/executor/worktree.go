@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assent/internal/host/optin"
+	"assent/internal/host/said"
 )
 
 var errNoCommit = errors.New("the project has no commit of which the session could get a work tree: make one there (git commit), or write worktree: false in agents.yaml")
@@ -69,29 +70,15 @@ func (h *Host) runGit(ctx context.Context, dir string, env []string, settings []
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
 	}
 	cmd.WaitDelay = time.Second
-	var said saidByGit
-	cmd.Stdout, cmd.Stderr = &said, &said
+	out := said.Output{Most: maxSaid, TooMuch: io.ErrShortWrite}
+	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
-	if said.over {
+	if out.Over() {
 		err = fmt.Errorf("it printed more than %d KiB", maxSaid>>10)
 	}
-	return said.text, err
+	return out.Bytes(), err
 }
 
 // maxSaid bounds what git prints, in bytes: it prints what the repository's configuration says.
 const maxSaid = 1 << 20
 
-// saidByGit takes what git prints, up to maxSaid; with more git ends.
-type saidByGit struct {
-	text []byte
-	over bool
-}
-
-func (s *saidByGit) Write(p []byte) (int, error) {
-	if len(s.text)+len(p) > maxSaid {
-		s.over = true
-		return 0, io.ErrShortWrite
-	}
-	s.text = append(s.text, p...)
-	return len(p), nil
-}

@@ -195,7 +195,7 @@ func Bring(project, home string) (Brought, error) {
 		b.Digest = hex.EncodeToString(sum.Sum(nil))
 	}
 	for _, name := range []string{"settings.json", "settings.local.json"} {
-		if says := said(filepath.Join(dir, name)); says != "" {
+		if says := settingsSay(filepath.Join(dir, name)); says != "" {
 			b.Says = append(b.Says, says)
 		}
 	}
@@ -234,8 +234,8 @@ func unlinked(path string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// said is what one settings file has of hooks and permissions, "" if nothing.
-func said(path string) string {
+// settingsSay is what one settings file has of hooks and permissions, "" if nothing.
+func settingsSay(path string) string {
 	s, ok := install.Read(path)
 	if !ok {
 		return ""

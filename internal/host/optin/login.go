@@ -1,7 +1,6 @@
 package optin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assent/internal/host/said"
 )
 
 // loginWait bounds the program's answer, maxLogin what is read of it, in bytes.
@@ -51,11 +52,11 @@ func (s Surroundings) Login(ctx context.Context, a Agent, environ []string) Find
 		}
 		return Finding{Name: "login", Warning: true, Detail: "Claude Code was never started here, and there is no key in the environment: it is not logged in", Fix: LoginFix}
 	}
-	said, err := askLogin(ctx, real, environ)
+	is, err := askLogin(ctx, real, environ)
 	switch {
 	case err != nil:
 		return unknown(err.Error())
-	case *said.LoggedIn:
+	case *is.LoggedIn:
 		f.Detail = "Claude Code is logged in"
 		return f
 	}
@@ -67,33 +68,19 @@ type login struct {
 	LoggedIn *bool `json:"loggedIn"`
 }
 
-func askLogin(ctx context.Context, program string, environ []string) (said login, err error) {
+func askLogin(ctx context.Context, program string, environ []string) (is login, err error) {
 	ctx, cancel := context.WithTimeout(ctx, loginWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "auth", "status")
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(slices.Clone(environ), "DISABLE_AUTOUPDATER=1"), "/", time.Second
-	out := bounded{left: maxLogin}
+	out := said.Output{Most: maxLogin, TooMuch: errors.New("it says too much")}
 	cmd.Stdout = &out
 	_ = cmd.Run() // its exit code says the same
 	if ctx.Err() != nil {
-		return said, errors.New("it does not answer")
+		return is, errors.New("it does not answer")
 	}
-	if json.Unmarshal(out.Bytes(), &said) != nil || said.LoggedIn == nil {
-		return said, errors.New("this version does not say so")
+	if json.Unmarshal(out.Bytes(), &is) != nil || is.LoggedIn == nil {
+		return is, errors.New("this version does not say so")
 	}
-	return said, nil
-}
-
-// bounded keeps the beginning of what a program prints.
-type bounded struct {
-	bytes.Buffer
-	left int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if len(p) > b.left {
-		return 0, errors.New("it says too much")
-	}
-	b.left -= len(p)
-	return b.Buffer.Write(p)
+	return is, nil
 }

@@ -1,8 +1,10 @@
 package optin
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -48,5 +50,23 @@ func TestLogin(t *testing.T) {
 		if _, err := os.Stat(cli + ".asked"); err == nil {
 			t.Fatalf("%s: it was asked", x.name)
 		}
+	}
+}
+
+// A program that is called claude may say without end.
+func TestLoginThatNeverStops(t *testing.T) {
+	home, cli := t.TempDir(), filepath.Join(t.TempDir(), "claude")
+	if err := errors.Join(os.WriteFile(filepath.Join(home, ".claude.json"), nil, 0o600), os.WriteFile(cli, []byte("#!/bin/sh\nPATH=/usr/bin:/bin\nexec yes\n"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f := Surroundings{Home: home}.Login(t.Context(), Agent{Name: "coder", CLI: cli}, nil)
+	runtime.ReadMemStats(&after)
+	if !strings.Contains(f.Detail, "not known") {
+		t.Errorf("%+v", f)
+	}
+	if read := after.TotalAlloc - before.TotalAlloc; read > 16<<20 {
+		t.Errorf("%d bytes were kept of what it said", read)
 	}
 }

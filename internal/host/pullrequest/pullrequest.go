@@ -16,6 +16,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/host/optin"
+	"assent/internal/host/said"
 )
 
 // Bounds of what is looked at.
@@ -70,8 +71,8 @@ func Known(ctx context.Context, env []string, home, project string, pr api.Agent
 	cmd.Env = append(env[:len(env):len(env)], "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
 	cmd.Dir = home // and so in no repository that an agent writes to
 	cmd.WaitDelay = time.Second
-	var said bounded
-	cmd.Stdout = &said
+	out := said.Output{Most: maxSaid, TooMuch: errors.New("gh prints more than is wanted")}
+	cmd.Stdout = &out
 	if cmd.Run() != nil {
 		return false
 	}
@@ -79,7 +80,7 @@ func Known(ctx context.Context, env []string, home, project string, pr api.Agent
 		URL    string `json:"url"`
 		Number int    `json:"number"`
 	}
-	return json.Unmarshal(said, &is) == nil && is.URL == pr.URL && is.Number == pr.Number
+	return json.Unmarshal(out.Bytes(), &is) == nil && is.URL == pr.URL && is.Number == pr.Number
 }
 
 // find returns the path of gh, "" where there is none to be asked.
@@ -108,15 +109,4 @@ func find(env []string, project string) string {
 		}
 	}
 	return ""
-}
-
-// bounded keeps what gh prints; of more it wants nothing.
-type bounded []byte
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if len(*b)+len(p) > maxSaid {
-		return 0, errors.New("gh prints more than is wanted")
-	}
-	*b = append(*b, p...)
-	return len(p), nil
 }

@@ -12,17 +12,14 @@ import (
 	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/policy/signing"
 )
 
 // signature is the file FILE.sig of a text, by a key.
 func signature(t *testing.T, k *devicekey.Key, text string, valid time.Duration) string {
 	t.Helper()
-	s := &hook.RulesSignature{SHA256: signed.Digest([]byte(text)), SignedAt: time.Now().UTC().Format(time.RFC3339Nano), PublicKey: k.JWK()}
-	if valid > 0 {
-		s.Until = time.Now().UTC().Add(valid).Format(time.RFC3339)
-	}
-	var err error
-	if s.Signature, err = k.Sign(signed.RulesText(s)); err != nil {
+	s, err := signing.Sign([]byte(text), k, time.Now(), valid)
+	if err != nil {
 		t.Fatal(err)
 	}
 	b, err := json.Marshal(s)

@@ -1,7 +1,6 @@
 package phone
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"assent/internal/host/said"
 )
 
 // Tail is a tailscale on this machine, by its own program.
@@ -139,19 +140,19 @@ func call(ctx context.Context, program string, args ...string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.WaitDelay = time.Second
-	out, said := &bounded{max: maxOut}, &bounded{max: 4 << 10}
-	cmd.Stdout, cmd.Stderr = out, said
+	out, problem := &said.Output{Most: maxOut}, &said.Output{Most: 4 << 10}
+	cmd.Stdout, cmd.Stderr = out, problem
 	err := cmd.Run()
-	if err == nil && out.cut {
+	if err == nil && out.Over() {
 		err = errors.New("it says too much")
 	}
 	if err == nil {
-		return out.kept.Bytes(), nil
+		return out.Bytes(), nil
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	text := strings.TrimSpace(said.kept.String() + " " + lastLine(out.kept.String()))
+	text := strings.TrimSpace(problem.String() + " " + lastLine(out.String()))
 	if text == "" {
 		return nil, err
 	}
@@ -164,20 +165,4 @@ func call(ctx context.Context, program string, args ...string) ([]byte, error) {
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
-}
-
-// bounded keeps the first bytes of what is written.
-type bounded struct {
-	kept bytes.Buffer // not embedded: its ReadFrom knows no bound
-	max  int
-	cut  bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := len(p)
-	if room := b.max - b.kept.Len(); n > room {
-		p, b.cut = p[:max(0, room)], true
-	}
-	b.kept.Write(p) // never fails
-	return n, nil
 }

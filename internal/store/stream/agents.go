@@ -116,33 +116,20 @@ func (s *Stream) AgentsAfter(ctx context.Context, c follow.Cursor, fn func(data 
 	return f.run(ctx)
 }
 
-// ForgetAgent removes the events of a session of an agent, from AGENTS first: what is gone there cannot come to
-// the mirror any more. It overwrites as Forget does.
+// ForgetAgent removes the events of a session of an agent, and overwrites them as Forget does.
 func (s *Stream) ForgetAgent(ctx context.Context, session string) error {
 	if s.noAgents {
 		return nil
 	}
-	mirror, done, err := s.events.mirrorJS()
-	if err != nil {
-		return err
-	}
-	defer done()
-	for _, x := range []struct {
-		js   jetstream.JetStream
-		name string
-	}{{s.events.js, agentsStream}, {mirror, AgentEvents}} {
-		st, err := x.js.Stream(ctx, x.name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", x.name, s.events.unavailable(err))
-		}
+	return s.inBoth(ctx, agentsStream, AgentEvents, func(name string, st jetstream.Stream) error {
 		erase := maxErase
 		for seq := uint64(1); ; {
 			m, err := st.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(agentSessionSubjects))
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				break
+				return nil
 			}
 			if err != nil {
-				return fmt.Errorf("%s: read from %d: %w", x.name, seq, s.events.unavailable(err))
+				return fmt.Errorf("%s: read from %d: %w", name, seq, s.events.unavailable(err))
 			}
 			seq = m.Sequence + 1
 			var e struct {
@@ -152,9 +139,8 @@ func (s *Stream) ForgetAgent(ctx context.Context, session string) error {
 				continue
 			}
 			if err := remove(ctx, st, m.Sequence, &erase); err != nil {
-				return fmt.Errorf("%s: remove %d: %w", x.name, m.Sequence, s.events.refused(err))
+				return fmt.Errorf("%s: remove %d: %w", name, m.Sequence, s.events.refused(err))
 			}
 		}
-	}
-	return nil
+	})
 }

@@ -42,11 +42,35 @@ func (s *Stream) Forget(ctx context.Context, events []uint64, requests []string,
 	return nil
 }
 
-// forgetEvents removes from EVENTS first: what is gone there cannot come to the mirror any more.
+// forgetEvents removes events from EVENTS and its mirror.
 func (s *Stream) forgetEvents(ctx context.Context, seqs []uint64, isIts func(hook.Event) bool) error {
 	if len(seqs) == 0 {
 		return nil
 	}
+	return s.inBoth(ctx, EventsStream, HookEvents, func(name string, st jetstream.Stream) error {
+		erase := maxErase
+		for _, seq := range slices.Backward(seqs) {
+			m, err := st.GetMsg(ctx, seq)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s: read %d: %w", name, seq, s.events.unavailable(err))
+			}
+			if !isIts(EventOf(keptMsg{m: m}, m.Sequence, m.Time)) {
+				continue
+			}
+			if err := remove(ctx, st, seq, &erase); err != nil {
+				return fmt.Errorf("%s: remove %d: %w", name, seq, s.events.refused(err))
+			}
+		}
+		return nil
+	})
+}
+
+// inBoth calls fn with a stream of events, and then with its mirror: what is gone from the first cannot come to the
+// mirror any more.
+func (s *Stream) inBoth(ctx context.Context, first, mirrored string, fn func(name string, st jetstream.Stream) error) error {
 	mirror, done, err := s.events.mirrorJS()
 	if err != nil {
 		return err
@@ -55,26 +79,13 @@ func (s *Stream) forgetEvents(ctx context.Context, seqs []uint64, isIts func(hoo
 	for _, x := range []struct {
 		js   jetstream.JetStream
 		name string
-	}{{s.events.js, EventsStream}, {mirror, HookEvents}} {
+	}{{s.events.js, first}, {mirror, mirrored}} {
 		st, err := x.js.Stream(ctx, x.name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", x.name, s.events.unavailable(err))
 		}
-		erase := maxErase
-		for _, seq := range slices.Backward(seqs) {
-			m, err := st.GetMsg(ctx, seq)
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				continue
-			}
-			if err != nil {
-				return fmt.Errorf("%s: read %d: %w", x.name, seq, s.events.unavailable(err))
-			}
-			if !isIts(EventOf(keptMsg{m: m}, m.Sequence, m.Time)) {
-				continue
-			}
-			if err := remove(ctx, st, seq, &erase); err != nil {
-				return fmt.Errorf("%s: remove %d: %w", x.name, seq, s.events.refused(err))
-			}
+		if err := fn(x.name, st); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assent/internal/host/said"
 )
 
 // Client is a Claude Code on this machine.
@@ -66,20 +68,6 @@ func Ask(ctx context.Context, path, searchPath, home string) Client {
 // maxOutput bounds what is kept of a client's answer, in bytes.
 const maxOutput = 64 << 10
 
-// boundedOutput keeps what a program prints. A program that prints too much is cut off.
-type boundedOutput struct {
-	strings.Builder
-	left int
-}
-
-func (s *boundedOutput) Write(b []byte) (int, error) {
-	if len(b) > s.left {
-		return 0, errors.New("it says more than a version")
-	}
-	s.left -= len(b)
-	return s.Builder.Write(b)
-}
-
 // saidVersion is a version in what a program says: other agents name themselves first.
 var saidVersion = regexp.MustCompile(`\b\d{1,9}\.\d{1,9}\.\d{1,9}`)
 
@@ -97,7 +85,7 @@ func askVersion(ctx context.Context, path, searchPath, home string, pattern *reg
 	cmd.Env = []string{"PATH=" + searchPath, "HOME=" + home, "LANG=C.UTF-8", "DISABLE_AUTOUPDATER=1"}
 	cmd.Dir = "/"
 	cmd.WaitDelay = time.Second
-	out := boundedOutput{left: maxOutput}
+	out := said.Output{Most: maxOutput, TooMuch: errors.New("it says more than a version")}
 	cmd.Stdout = &out
 	err := cmd.Run()
 	if ctx.Err() != nil {
