@@ -181,6 +181,8 @@ var elsewhere = map[string]string{ // read-only
 	"logs":    "assent feed SESSION says what happened in a session; assent trace 17 has the history of a request",
 	"start":   "assent up sets everything up; assent serve starts the broker only",
 	"run":     "assent up sets everything up; assent serve starts the broker only",
+	"explain": "assent rules explain -- COMMAND says which rule decides; assent trace 17 why a request was answered as it was",
+	"devices": "assent device list lists the paired devices",
 	"approve": "to allow a request: assent allow 17",
 }
 
