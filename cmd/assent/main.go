@@ -98,12 +98,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 // --url. What is visible already stays as it is.
 func readable(text string) string { return show.Readable(text) }
 
-// nextStep is what to do about a credential that the broker refuses, "" for other errors.
+// nextStep is what to do about a credential that the broker refuses, and about a place where nothing can be written; ""
+// for other errors, which say it themselves.
 func nextStep(err error) string {
 	var p *api.Problem
 	var handshake *api.HandshakeError
-	if errors.As(err, &p) && p.Status == http.StatusUnauthorized || errors.As(err, &handshake) && handshake.Code == http.StatusUnauthorized {
+	switch {
+	case errors.As(err, &p) && p.Status == http.StatusUnauthorized, errors.As(err, &handshake) && handshake.Code == http.StatusUnauthorized:
 		return "make a token on the broker's machine (assent token create --role approve --name NAME), and set ASSENT_TOKEN to it"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), strings.Contains(err.Error(), syscall.ENOSPC.Error()): // an engine hands on the words only
+		return "free some space there, or choose another place (assent's own files: --state-dir DIR)"
+	case errors.Is(err, syscall.EROFS) && !strings.Contains(err.Error(), "choose another"):
+		return "nothing can be written there: choose another place (assent's own files: --state-dir DIR)"
 	}
 	return ""
 }
@@ -182,6 +188,8 @@ var elsewhere = map[string]string{ // read-only
 	"logs":    "assent feed SESSION says what happened in a session; assent trace 17 has the history of a request",
 	"start":   "assent up sets everything up; assent serve starts the broker only",
 	"run":     "assent up sets everything up; assent serve starts the broker only",
+	"explain": "assent rules explain -- COMMAND says which rule decides; assent trace 17 why a request was answered as it was",
+	"devices": "assent device list lists the paired devices",
 	"approve": "to allow a request: assent allow 17",
 }
 

@@ -80,7 +80,7 @@ func (a *app) printWaiting(rs []*api.Request) {
 		rows = append(rows, []string{"NUMBER", "AGE", "PROJECT", "RISK", "WHAT", "INPUT", "ID"})
 	}
 	for _, r := range rs {
-		row := []string{number(r), terminal.Ago(r.CreatedAt, now), terminal.ProjectOf(r, named)}
+		row := []string{number(r), terminal.Ago(r.CreatedAt, now), placeOf(r, named, width)}
 		what := show.Elide(terminal.Marked(r), 100)
 		if people {
 			risk := terminal.RiskOf(r)
@@ -111,6 +111,16 @@ func (a *app) printWaiting(rs []*api.Request) {
 		}
 	}
 	a.keepShown(a.out, rs...)
+}
+
+// placeOf is the project of a request, of at most a quarter of a terminal: whoever names a directory must not push out of
+// sight what the requests of all projects would do.
+func placeOf(r *api.Request, named bool, width int) string {
+	most := 36
+	if width > 0 {
+		most = min(most, max(12, width/4))
+	}
+	return show.Elide(terminal.ProjectOf(r, named), most)
 }
 
 // keepShown keeps that requests were shown to this user, where out is a terminal: what goes into a pipe or

@@ -109,6 +109,9 @@ func TestDiskFull(t *testing.T) {
 					t.Fatal(recErr, eventErr)
 				}
 				if recErr != nil && eventErr != nil {
+					if reserve == 0 && !errors.Is(recErr, syscall.ENOSPC) {
+						t.Errorf("what is refused for want of space is none of these errors: %v", recErr)
+					}
 					break
 				}
 			}

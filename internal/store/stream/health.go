@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -157,6 +158,12 @@ func (e *engine) healthy() error {
 	return nil
 }
 
+// diskFull says that what is left of the disk is kept back. Whoever asks takes it for a full one.
+type diskFull struct{ what string }
+
+func (e *diskFull) Error() string        { return e.what }
+func (e *diskFull) Is(target error) bool { return target == syscall.ENOSPC }
+
 // checkSpace returns an error if size more bytes would leave less than the reserve on the disk. It
 // logs the turns.
 func (e *engine) checkSpace(size int) error {
@@ -173,7 +180,7 @@ func (e *engine) checkSpace(size int) error {
 	e.full = full
 	e.mu.Unlock()
 	if full {
-		err = fmt.Errorf("disk full: %d MiB free in %s, %d MiB are kept back", free>>20, e.dir, e.reserve>>20)
+		err = &diskFull{fmt.Sprintf("disk full: %d MiB free in %s, %d MiB are kept back", free>>20, e.dir, e.reserve>>20)}
 	}
 	switch {
 	case turned && full:
