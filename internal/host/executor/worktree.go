@@ -81,4 +81,3 @@ func (h *Host) runGit(ctx context.Context, dir string, env []string, settings []
 
 // maxSaid bounds what git prints, in bytes: it prints what the repository's configuration says.
 const maxSaid = 1 << 20
-
