@@ -210,9 +210,9 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 
 // print prints one event unless it was printed or is hidden.
 func (f *feedPrinter) print(doc json.RawMessage) error {
-	var e feed.Event
-	if err := json.Unmarshal(doc, &e); err != nil {
-		return fmt.Errorf("event of the feed: %w", err)
+	e, err := readEvent(doc)
+	if err != nil {
+		return err
 	}
 	if e.Pos <= f.after {
 		return nil
@@ -223,7 +223,7 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 		return f.printJSON(doc)
 	}
 	if f.story != nil {
-		f.story.Take(&e)
+		f.story.Take(e)
 		return nil
 	}
 	if e.UI.Hidden && !f.all {
@@ -241,8 +241,19 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	case e.Kind == feed.KindStopRequest && f.spoke && !f.all:
 		e.Body = "" // it would repeat the agent's last message
 	}
-	_, err := io.WriteString(f.out, hang(eventText(&e, at, f.ofSubagent(&e), f.all), feedMargin, columns(f.out)))
+	_, err = io.WriteString(f.out, hang(eventText(e, at, f.ofSubagent(e), f.all), feedMargin, columns(f.out)))
 	return err
+}
+
+// readEvent reads an event of a feed. Its title and body are safe to show where a broker of ours made them, and whoever has the
+// port of a URL may answer.
+func readEvent(doc json.RawMessage) (*feed.Event, error) {
+	e := new(feed.Event)
+	if err := json.Unmarshal(doc, e); err != nil {
+		return nil, fmt.Errorf("event of the feed: %w", err)
+	}
+	e.Title, e.Body = oneRow(readable(e.Title)), readable(e.Body)
+	return e, nil
 }
 
 // feedMargin is where a body begins: behind the time and the sign of its event.
@@ -274,7 +285,7 @@ func (f *feedPrinter) ofSubagent(e *feed.Event) bool {
 const bodyLines = 6
 
 // eventText is an event as a person reads it: its title, and a few lines of its body unless it
-// is folded. Both are safe to show already.
+// is folded. Both are safe to show, see readEvent.
 func eventText(e *feed.Event, at time.Time, sub, all bool) string {
 	indent := ""
 	if sub {
@@ -368,13 +379,13 @@ the beginning of a longer one; words in double quotes must be adjacent.`,
 			}
 			named := slices.ContainsFunc(found, func(f api.Found) bool { return terminal.IsOtherAgent(f.Agent) })
 			for i := range found {
-				about := start(found[i].Title, 40)
+				about := start(oneRow(readable(found[i].Title)), 40)
 				if named && found[i].AgentTitle != "" {
 					about = show.Line(found[i].AgentTitle) + " · " + about
 				}
-				e := new(feed.Event)
-				if err := json.Unmarshal(found[i].Event, e); err != nil {
-					return fmt.Errorf("the broker's answer: %w", err)
+				e, err := readEvent(found[i].Event)
+				if err != nil {
+					return err
 				}
 				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, about)
 				fmt.Fprint(a.out, hang(line, feedMargin, columns(a.out)))

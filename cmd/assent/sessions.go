@@ -22,8 +22,8 @@ import (
 type session struct{ api.Session }
 
 func (s *session) name() string {
-	if s.Title != "" {
-		return s.Title
+	if s.Title != "" { // safe to show where a broker of ours made it
+		return oneRow(readable(s.Title))
 	}
 	if dir := s.dir(); dir != "" {
 		return dir
