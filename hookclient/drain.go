@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"syscall"
 	"time"
 )
 
@@ -89,7 +88,7 @@ func (s *spool) drainFile(name, target string, fn func(SpoolRecord) error) (n in
 }
 
 func (s *spool) drainOpen(name, target string, fn func(SpoolRecord) error) (n int, exchanged bool, err error) {
-	f, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := openFile(name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}

@@ -72,7 +72,7 @@ func (s *spool) appendTo(session string, r *SpoolRecord, create bool) (queued bo
 	}
 	b := r.encode()
 	s.makeRoomLocked(name, int64(len(b)))
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := openFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return false, err
 	}
@@ -95,7 +95,7 @@ func exists(name string) bool {
 
 // lock takes one of the lock files. They are never removed, so that everybody locks the same.
 func (s *spool) lock(name string, timeout time.Duration) (unlock func(), err error) {
-	f, err := os.OpenFile(path.Join(s.dir, name), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := openFile(path.Join(s.dir, name), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +157,27 @@ func (s *spool) makeRoomLocked(name string, need int64) {
 	s.countLocked(dropped, torn)
 }
 
+// openFile opens a file of the spool, or of its counters. Anything else in its place, such as a pipe or a link, is not waited for.
+func openFile(name string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(name, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		f.Close()
+		return nil, errNoFile
+	}
+	return f, nil
+}
+
+var errNoFile = errors.New("what stands in the place of a file of the spool is none")
+
 // oldestFile returns which of the files begins with the oldest event.
 func oldestFile(files []string) int {
 	oldest, when := 0, int64(1<<63-1)
 	for i, name := range files {
 		t := int64(0) // one that cannot be read goes first
-		if f, err := os.Open(name); err == nil {
+		if f, err := openFile(name, os.O_RDONLY); err == nil {
 			if fi, err := f.Stat(); err == nil {
 				in := frames{in: f, end: fi.Size()}
 				if fr, ok := in.next(); ok {
@@ -181,7 +196,7 @@ func oldestFile(files []string) int {
 // shortenLocked takes frames of at least want bytes off the front of a file, or removes it if
 // it has no more. A process that has it open goes on with the old file, see Drain.
 func (s *spool) shortenLocked(name string, want int64) (freed int64, dropped, torn int, err error) {
-	f, err := os.Open(name)
+	f, err := openFile(name, os.O_RDONLY)
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -203,7 +218,7 @@ func (s *spool) shortenLocked(name string, want int64) (freed int64, dropped, to
 	if in.off >= in.end {
 		return in.end, dropped, in.torn, os.Remove(name)
 	}
-	to, err := os.OpenFile(path.Join(s.dir, newFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	to, err := openFile(path.Join(s.dir, newFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -235,16 +250,26 @@ func (s *spool) countLocked(dropped, torn int) {
 		d, t = 0, 0
 	}
 	line := strconv.Itoa(d+dropped) + " " + strconv.Itoa(t+torn) + "\n"
-	_ = os.WriteFile(path.Join(s.dir, lostFile), []byte(line), 0o600) // a full disk: the counters stay behind
+	f, err := openFile(path.Join(s.dir, lostFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(line) // a full disk: the counters stay behind
+	f.Close()
 }
 
 // Lost returns how many events of a spool directory were ever dropped because newer ones
 // needed the room, and how many records could not be read back.
 func Lost(dir string) (dropped, torn int, err error) {
-	b, err := os.ReadFile(path.Join(dir, lostFile))
+	f, err := openFile(path.Join(dir, lostFile), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
+	if err != nil {
+		return 0, 0, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, 64))
+	f.Close()
 	if err != nil {
 		return 0, 0, err
 	}

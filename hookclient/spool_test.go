@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -376,5 +377,44 @@ func TestSpoolRefusesOddFiles(t *testing.T) {
 	equal(t, drainIDs(t, dir, "/t"))
 	if _, err := os.Stat(outside); err == nil {
 		t.Error("wrote through a symbolic link")
+	}
+}
+
+// TestSpoolPipes: a pipe in the place of a file of the spool holds up neither a hook nor who drains it or counts what was lost.
+func TestSpoolPipes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{lostFile, newFile, lockFile, drainFile} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			put(t, dir, "s", "/sock", event("1", "Stop", "{}"))
+			put(t, dir, "s", "/sock", event("2", "Stop", "{}"))
+			file := filepath.Join(dir, "s")
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, append([]byte("torn"), b...), 0o600); err != nil { // which is counted
+				t.Fatal(err)
+			}
+			_ = os.Remove(filepath.Join(dir, name))
+			if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				s := spool{dir: dir}
+				_, _ = s.appendTo("s", &SpoolRecord{Target: "/sock", Event: event("3", "Stop", "{}")}, true)
+				_, _, _, _ = s.shortenLocked(file, 10)
+				_, _ = Drain(dir, "/sock", func(SpoolRecord) error { return nil })
+				_, _, _ = Lost(dir)
+			}()
+			select {
+			case <-done:
+			case <-time.After(time.Minute):
+				t.Fatal("it is waited for")
+			}
+		})
 	}
 }

@@ -209,9 +209,9 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 
 // print prints one event unless it was printed or is hidden.
 func (f *feedPrinter) print(doc json.RawMessage) error {
-	var e feed.Event
-	if err := json.Unmarshal(doc, &e); err != nil {
-		return fmt.Errorf("event of the feed: %w", err)
+	e, err := terminal.ReadEvent(doc)
+	if err != nil {
+		return err
 	}
 	if e.Pos <= f.after {
 		return nil
@@ -222,7 +222,7 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 		return f.printJSON(doc)
 	}
 	if f.story != nil {
-		f.story.Take(&e)
+		f.story.Take(e)
 		return nil
 	}
 	if e.UI.Hidden && !f.all {
@@ -240,7 +240,7 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	case e.Kind == feed.KindStopRequest && f.spoke && !f.all:
 		e.Body = "" // it would repeat the agent's last message
 	}
-	_, err := io.WriteString(f.out, hang(terminal.FeedText(&e, at, f.subs.Have(&e), f.all), terminal.FeedMargin, columns(f.out)))
+	_, err = io.WriteString(f.out, hang(terminal.FeedText(e, at, f.subs.Have(e), f.all), terminal.FeedMargin, columns(f.out)))
 	return err
 }
 
@@ -283,13 +283,13 @@ the beginning of a longer one; words in double quotes must be adjacent.`,
 			}
 			named := slices.ContainsFunc(found, func(f api.Found) bool { return terminal.IsOtherAgent(f.Agent) })
 			for i := range found {
-				about := terminal.Start(found[i].Title, 40)
+				about := terminal.Start(oneRow(readable(found[i].Title)), 40)
 				if named && found[i].AgentTitle != "" {
 					about = show.Line(found[i].AgentTitle) + " · " + about
 				}
-				e := new(feed.Event)
-				if err := json.Unmarshal(found[i].Event, e); err != nil {
-					return fmt.Errorf("the broker's answer: %w", err)
+				e, err := terminal.ReadEvent(found[i].Event)
+				if err != nil {
+					return err
 				}
 				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, about)
 				fmt.Fprint(a.out, hang(line, terminal.FeedMargin, columns(a.out)))

@@ -15,7 +15,6 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
-	"assent/internal/text/show"
 )
 
 func (a *app) sayCmd() *cobra.Command {
@@ -73,7 +72,7 @@ role operate, which admin includes.`,
 					return err
 				}
 			} else {
-				fmt.Fprintf(a.out, "%s: %s\n", show.Line(s.Name()), outcomeOf(m))
+				fmt.Fprintf(a.out, "%s: %s\n", s.Name(), outcomeOf(m))
 			}
 			if m.State == hook.MessageLost || m.State == hook.MessageExpired || m.State == hook.MessageRefused {
 				return &exitError{exitFailed, nil}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,14 +77,24 @@ func TestAnswersOfAHostileBroker(t *testing.T) {
 		"POST /v1/pair":   map[string]any{"url": "https://h/" + x, "code": x},
 		"GET /v1/requests": []any{map[string]any{"id": x, "toolName": x, "sessionId": x,
 			"shown": map[string]any{"verb": x, "fields": []any{map[string]any{"name": x, "text": x, "kind": "code"}}}}},
+		"GET /v1/sessions":       []any{map[string]any{"sessionId": "sess1", "title": x, "cwd": "/home/" + x + "/p", "lastPos": 1}},
+		"GET /v1/sessions/sess1": map[string]any{"sessionId": "sess1", "title": x, "cwd": "/home/" + x + "/p", "lastPos": 1},
+		"GET /v1/sessions/sess1/feed": []any{map[string]any{"pos": 1, "kind": x, "title": x, "body": x, "ui": map[string]any{"badge": x}, "data": map[string]any{}},
+			map[string]any{"pos": 2, "kind": "message", "title": x, "body": x, "data": map[string]any{}}},
+		"GET /v1/search": []any{map[string]any{"title": x, "agentTitle": x, "event": map[string]any{"pos": 1, "kind": "message", "session_id": x, "title": x, "body": "words " + x, "data": map[string]any{}}}},
 		"GET /v1/requests/4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1/trace": []any{map[string]any{"step": x, "outcome": x, "by": map[string]any{"kind": x}}},
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if after := r.URL.Query().Get("after"); after != "" && after != "0" {
+			_, _ = io.WriteString(w, "[]") // there is one page
+			return
+		}
 		_ = json.NewEncoder(w).Encode(answer[r.Method+" "+r.URL.Path]) // null for the rest
 	}))
 	defer srv.Close()
 	t.Setenv("ASSENT_TOKEN", "token")
-	for _, line := range []string{"device list", "token list", "token create --role view --name n", "pair", "pair --qr", "pending", "trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1"} {
+	for _, line := range []string{"device list", "token list", "token create --role view --name n", "pair", "pair --qr", "pending", "trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1",
+		"sessions", "feed sess1", "feed sess1 --lines", "feed sess1 --all", "search words"} {
 		var out, errs bytes.Buffer
 		run(t.Context(), append(strings.Fields(line), "--url", srv.URL), strings.NewReader(""), &out, &errs)
 		if !strings.Contains(out.String(), "x⟦U+001B⟧]0;title") {

@@ -791,6 +791,11 @@ func TestOldMessagesMakeRoom(t *testing.T) {
 			t.Errorf("the oldest still has its text: %v", err)
 		}
 		time.Sleep(DefaultExpiry)
+		r.send("soon", text)
+		if _, err := r.Message("m0"); err != nil {
+			t.Errorf("by another broker's clock the oldest could be sent again, and it is gone: %v", err)
+		}
+		time.Sleep(clocks)
 		r.send("new", text)
 		if _, err := r.Message("m0"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("the oldest is still there, though its time is over: %v", err)

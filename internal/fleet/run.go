@@ -243,7 +243,7 @@ func (s *Store) deliver(ctx context.Context, t task) (retry time.Time) {
 // remains says whether nothing is left of a message that is over but that it cannot be sent again, and that is certain
 // without it by now.
 func (e *entry) remains(now time.Time) bool {
-	if e.m.Prompt != "" || !expired(&e.m, now) {
+	if e.m.Prompt != "" || !past(&e.m, now) {
 		return false
 	}
 	if f := e.m.Forgotten; f != nil {

@@ -106,6 +106,13 @@ func expired(m *hook.Message, now time.Time) bool {
 	return err != nil || !at.After(now)
 }
 
+// clocks is by how much the clocks of brokers may differ that share a record, and one clock from itself once it was set right.
+const clocks = 5 * time.Minute
+
+// past reports whether the time of a message is over by any broker's clock: from then on it cannot be sent again, wherever
+// that is tried. As long as it can, its id has to stay taken.
+func past(m *hook.Message, now time.Time) bool { return expired(m, now.Add(-clocks)) }
+
 // admit says whether there is a way to the session and room in its queue, and whom its events come from.
 func (s *Store) admit(id string, inbox bool) (submitter string, err error) {
 	s.mu.Lock()
@@ -147,7 +154,7 @@ func (s *Store) makeRoom(ctx context.Context, n int) error {
 			if !e.m.State.Over() || e.due != "" {
 				continue
 			}
-			again := !expired(&e.m, now)
+			again := !past(&e.m, now)
 			if again && !many && e.m.Prompt == "" {
 				continue
 			}

@@ -65,7 +65,11 @@ func decode(value []byte) (m hook.Message, at place, err error) {
 		return m, at, err
 	}
 	if r.Message != nil {
-		return *r.Message, r.place, nil
+		m = *r.Message
+		if r.place != (place{}) { // whose digest says which words are its own
+			m.Prompt, m.Signature, m.Verification = "", "", nil
+		}
+		return m, r.place, nil
 	}
 	return m, at, json.Unmarshal(value, &m)
 }
@@ -204,7 +208,7 @@ func (s *Store) Forget(ctx context.Context, session string) error {
 	var errs []error
 	now := time.Now()
 	for _, m := range s.Messages(session) {
-		if expired(&m, now) {
+		if past(&m, now) {
 			errs = append(errs, s.remove(ctx, m.ID))
 		} else {
 			errs = append(errs, s.blank(ctx, m.ID, nil))

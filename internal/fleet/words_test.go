@@ -88,6 +88,30 @@ func TestWordsOfEarlierReleases(t *testing.T) {
 	})
 }
 
+// The id of a message that was forgotten stays taken as long as a broker whose clock is behind would take the message again, and hand it
+// over once more.
+func TestForgottenForABrokerBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.inbox(true)
+		if _, err := r.Store.Send(t.Context(), signedWords("m1")); err != nil {
+			t.Fatal(err)
+		}
+		r.prompt(r.handed()[0])
+		r.event("Stop", `,"stop_hook_active":false`)
+		time.Sleep(DefaultExpiry + clocks - time.Second)
+		if err := r.Forget(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := r.Message("m1"); err != nil || m.Prompt != "" || m.Forgotten == nil {
+			t.Errorf("within what clocks differ: %+v, %v", m, err)
+		}
+		time.Sleep(sweepEvery + clocks)
+		if _, err := r.Message("m1"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("later: %v", err)
+		}
+	})
+}
+
 // Where the server does not let the broker keep texts apart, they stand in the record.
 func TestWordsWithoutAPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

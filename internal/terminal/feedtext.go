@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -44,8 +45,19 @@ const FeedMargin = 12
 // bodyLines is how much of a body is printed without --all.
 const bodyLines = 6
 
+// ReadEvent reads an event of a feed. Its title and body are safe to show where a broker of ours made them, and whoever has
+// the port of a URL may answer.
+func ReadEvent(doc json.RawMessage) (*feed.Event, error) {
+	e := new(feed.Event)
+	if err := json.Unmarshal(doc, e); err != nil {
+		return nil, fmt.Errorf("event of the feed: %w", err)
+	}
+	e.Title, e.Body = show.OneRow(show.Readable(e.Title)), show.Readable(e.Body)
+	return e, nil
+}
+
 // FeedText is an event of a feed as a person reads it: its title, and a few lines of its body unless it
-// is folded. Both are safe to show already.
+// is folded. Both are safe to show, see ReadEvent.
 func FeedText(e *feed.Event, at time.Time, sub, all bool) string {
 	indent := ""
 	if sub {

@@ -14,8 +14,8 @@ type Session struct{ api.Session }
 
 // Name is what a person calls the session.
 func (s *Session) Name() string {
-	if s.Title != "" {
-		return s.Title
+	if s.Title != "" { // safe to show where a broker of ours made it
+		return show.OneRow(show.Readable(s.Title))
 	}
 	if dir := s.dir(); dir != "" {
 		return dir
