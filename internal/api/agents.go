@@ -2,7 +2,6 @@ package api
 
 import (
 	"regexp"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -43,11 +42,6 @@ func IsHostID(text string) bool {
 
 // MaxHostID bounds an Agent.HostID, in bytes.
 const MaxHostID = 217
-
-// HostName is what the host in id is called, as whoever signs for it has to be shown it.
-func HostName(id string) string {
-	return id[:max(0, strings.LastIndex(id, "#"))]
-}
 
 // The values of Agent.Status and AgentSession.Status.
 const (

@@ -201,16 +201,3 @@ func (s *Server) revoked() (list []*broker) {
 	}
 	return list
 }
-
-// Brokers says who is connected, and how many connections are relayed to each.
-func (s *Server) Brokers() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := map[string]int{}
-	for name, b := range s.brokers {
-		if b.session != nil {
-			all[name] = b.open
-		}
-	}
-	return all
-}

@@ -69,13 +69,7 @@ func (v *visitor) leaveLocked() bool {
 	return true
 }
 
-// len is how many are in, and takePushed how many were closed for others since the last call.
-func (g *gate) len() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.line.Len()
-}
-
+// takePushed is how many were closed for others since the last call.
 func (g *gate) takePushed() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -74,7 +74,7 @@ func TestSilentBrokerGivesWay(t *testing.T) {
 	w := newWorld(t, relay.Limits{})
 	token := w.token("box")
 	hole := newHole(t, w.addr)
-	dead, err := tunnel.DialAt(context.Background(), hole.addr, w.url(), token, &tls.Config{RootCAs: w.pool})
+	dead, err := tunnel.Dial(context.Background(), hole.addr, w.url(), token, &tls.Config{RootCAs: w.pool})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (w *world) start(limits relay.Limits, listen string) {
 func (w *world) dial(token tunnel.Token) (*tunnel.Session, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return tunnel.DialAt(ctx, w.addr, w.url(), token, &tls.Config{RootCAs: w.pool})
+	return tunnel.Dial(ctx, w.addr, w.url(), token, &tls.Config{RootCAs: w.pool})
 }
 
 func (w *world) url() *url.URL {

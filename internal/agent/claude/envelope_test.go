@@ -41,7 +41,7 @@ func TestEnvelope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, ok, err := Mutation(e); err != nil || ok != (tool != "") || m.ToolName != tool {
+		if m, ok, err := readMutation(e); err != nil || ok != (tool != "") || m.ToolName != tool {
 			t.Errorf("%s: %q, %v, %v", payload, m.ToolName, ok, err)
 		}
 	}
@@ -116,7 +116,7 @@ func FuzzEnvelope(f *testing.F) {
 		if r := e.Origin.Repo; r != (hook.Repo{}) && (r.Root == "" || r.Root[0] != '/') {
 			t.Fatalf("%+v", r)
 		}
-		if m, ok, err := Mutation(e); ok && err == nil {
+		if m, ok, err := readMutation(e); ok && err == nil {
 			doc, err := EncodeMutation(m)
 			if err != nil {
 				t.Fatal(err)

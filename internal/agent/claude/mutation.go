@@ -15,13 +15,6 @@ import (
 	"assent/internal/text/strictjson"
 )
 
-// Mutation is MutationOf for the tools of DefaultMutationTools.
-func Mutation(e hook.Event) (m hook.Mutation, ok bool, err error) {
-	return defaultMutations(e)
-}
-
-var defaultMutations = MutationOf(DefaultMutationTools())
-
 // MutationOf returns what reads what an event says about a tool call that may change files. ok is
 // false for an event of another kind or of another tool. An error wraps agent.ErrUnreadable: the event
 // tells of a tool call, but not of which, or not in a way that can be passed on.

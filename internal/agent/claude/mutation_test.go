@@ -39,7 +39,7 @@ func TestMutationOfRecorded(t *testing.T) {
 		}
 		name := strings.TrimSuffix(filepath.Base(p), ".json")
 		typ, _, _ := strings.Cut(name, "-")
-		m, ok, err := Mutation(toolEvent(typ, string(raw)))
+		m, ok, err := readMutation(toolEvent(typ, string(raw)))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -97,7 +97,7 @@ func TestMutationFields(t *testing.T) {
 		"escaped line ends":   {"Write", `{"content":"\u000a\\n"}`, nil, nil, 1.0},
 		"an ending of a path": {"Write", `{"file_path":"/a.b/c"}`, "/a.b/c", nil, nil},
 	} {
-		m, ok, err := Mutation(toolEvent("PostToolUse", `{"session_id":"s","tool_use_id":"t","tool_name":"`+c.tool+`","tool_input":`+c.input+`}`))
+		m, ok, err := readMutation(toolEvent("PostToolUse", `{"session_id":"s","tool_use_id":"t","tool_name":"`+c.tool+`","tool_input":`+c.input+`}`))
 		if err != nil || !ok {
 			t.Errorf("%s: %v, %v", name, ok, err)
 			continue
@@ -126,7 +126,7 @@ func TestMutationFields(t *testing.T) {
 func TestMutationID(t *testing.T) {
 	id := func(e hook.Event) string {
 		t.Helper()
-		m, ok, err := Mutation(e)
+		m, ok, err := readMutation(e)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -166,10 +166,10 @@ func TestMutationRefuses(t *testing.T) {
 		`{"tool_name":"Write","session_id":{}}`, `{"tool_name":"Write","tool_use_id":"` + strings.Repeat("x", 1025) + `"}`, "{\"tool_name\":\"Write\",\"x\":\"\xff\"}", `{"tool_name":"Write"} {}`, `{"Tool_Name":"Write"}`,
 		`{"assent_oversize":{"length":9000000,"sha256":"00"},"hook_event_name":"PostToolUse"}`,
 	} {
-		if _, ok, err := Mutation(toolEvent("PostToolUse", raw)); ok || !errors.Is(err, agent.ErrUnreadable) {
+		if _, ok, err := readMutation(toolEvent("PostToolUse", raw)); ok || !errors.Is(err, agent.ErrUnreadable) {
 			t.Errorf("%s: %v, %v", raw, ok, err)
 		}
-		if _, ok, err := Mutation(toolEvent("Stop", raw)); ok || err != nil {
+		if _, ok, err := readMutation(toolEvent("Stop", raw)); ok || err != nil {
 			t.Errorf("%s in a Stop: %v, %v", raw, ok, err)
 		}
 	}
@@ -234,7 +234,7 @@ func FuzzMutation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, typ, raw, host string) {
 		e := toolEvent(typ, raw)
 		e.Origin.Host = host
-		m, ok, err := Mutation(e)
+		m, ok, err := readMutation(e)
 		if err != nil || !ok {
 			return
 		}

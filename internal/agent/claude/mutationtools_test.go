@@ -51,7 +51,7 @@ func TestDecodeMutationOfTheFirstForm(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	// The same call, as our own broker tells of it.
-	own, ok, err := Mutation(toolEvent("PostToolUse", `{"session_id":"s1","tool_name":"Write","tool_input":{},"tool_use_id":"toolu_1"}`))
+	own, ok, err := readMutation(toolEvent("PostToolUse", `{"session_id":"s1","tool_name":"Write","tool_input":{},"tool_use_id":"toolu_1"}`))
 	if err != nil || !ok || own.EventID != m.EventID {
 		t.Errorf("our own is %q, %v, want %q", own.EventID, err, m.EventID)
 	}
@@ -109,3 +109,6 @@ func TestDecodeMutationOfTheFirstForm(t *testing.T) {
 		}
 	}
 }
+
+// readMutation is for the tools that count if nobody says otherwise.
+var readMutation = MutationOf(DefaultMutationTools())

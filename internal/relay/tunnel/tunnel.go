@@ -79,14 +79,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the relay answered %d %s", e.Status, e.Reason)
 }
 
-// Dial connects a broker to a relay, a wss URL without a path. The system's proxy settings hold
-// (HTTPS_PROXY). tlsConfig may be nil.
-func Dial(ctx context.Context, relay *url.URL, token Token, tlsConfig *tls.Config) (*Session, error) {
-	return DialAt(ctx, "", relay, token, tlsConfig)
-}
-
-// DialAt is Dial to an address HOST:PORT, whatever the DNS says; empty: as the DNS says.
-func DialAt(ctx context.Context, address string, relay *url.URL, token Token, tlsConfig *tls.Config) (*Session, error) {
+// Dial connects a broker to a relay, a wss URL without a path, at an address HOST:PORT, whatever the DNS says; empty: as
+// the DNS says. The system's proxy settings hold (HTTPS_PROXY). tlsConfig may be nil.
+func Dial(ctx context.Context, address string, relay *url.URL, token Token, tlsConfig *tls.Config) (*Session, error) {
 	d := websocket.Dialer{
 		NetDialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, cmp.Or(address, to))

@@ -157,7 +157,7 @@ func nextWait(last, took time.Duration, err error) time.Duration {
 func (u *Uplink) dial(ctx context.Context) (*tunnel.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	return tunnel.DialAt(ctx, u.cfg.Address, u.relay, u.token, u.cfg.TLS)
+	return tunnel.Dial(ctx, u.cfg.Address, u.relay, u.token, u.cfg.TLS)
 }
 
 // serve accepts streams until the session ends.

@@ -63,10 +63,9 @@ type value struct {
 	Holder string `json:"holder"` // empty: it was given back
 }
 
-// Lease is one lease, held or not. Make it with Open, or with Always.
+// Lease is one lease, held or not. Make it with Open.
 type Lease struct {
 	cfg    Config
-	always bool
 	cancel context.CancelFunc
 	done   chan struct{}
 
@@ -75,9 +74,6 @@ type Lease struct {
 	rev   uint64    // of our last renewal, or of what we saw last
 	since time.Time // when that renewal began, or when rev was first seen
 }
-
-// Always is a lease that is held as long as the program runs, for a broker that shares nothing.
-func Always() *Lease { return &Lease{always: true} }
 
 // Open begins to try for the lease.
 func Open(cfg Config) *Lease {
@@ -99,9 +95,6 @@ func Open(cfg Config) *Lease {
 // Held reports whether this run holds the lease now. fence grows from holder to holder, and with each
 // renewal: what carries a smaller one comes from somebody who does not know yet that it is over.
 func (l *Lease) Held() (fence uint64, held bool) {
-	if l.always {
-		return 1, true
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.rev, l.held && time.Since(l.since) < CountsFor
@@ -109,9 +102,6 @@ func (l *Lease) Held() (fence uint64, held bool) {
 
 // Close gives the lease back, if it is held, so that another takes it at once.
 func (l *Lease) Close() {
-	if l.always {
-		return
-	}
 	l.cancel()
 	<-l.done
 }

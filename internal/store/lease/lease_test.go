@@ -179,11 +179,3 @@ func (s *stoppable) Update(ctx context.Context, key string, v []byte, rev uint64
 	}
 	return s.KV.Update(ctx, key, v, rev)
 }
-
-func TestAlways(t *testing.T) {
-	l := lease.Always()
-	defer l.Close()
-	if fence, ok := l.Held(); !ok || fence == 0 {
-		t.Errorf("fence %d, held %v", fence, ok)
-	}
-}

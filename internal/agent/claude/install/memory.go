@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"assent/internal/host/regular"
 	"assent/internal/text/digest"
@@ -45,12 +44,6 @@ func readMemory(dir, target string) memory {
 		return memory{}
 	}
 	return m
-}
-
-// ownAlone reports whether a file is ours and nobody else may write to it.
-func ownAlone(fi fs.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	return fi.Mode().IsRegular() && fi.Mode().Perm()&0o022 == 0 && (!ok || int(st.Uid) == os.Geteuid())
 }
 
 // keep writes the memory, or removes it if m is nil.

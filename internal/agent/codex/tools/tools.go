@@ -19,6 +19,3 @@ var table = tool.NewTable([]tool.Tool{
 
 // Of returns what is known of a tool, by its exact name.
 func Of(name string) tool.Tool { return table.Of(name) }
-
-// Names returns the names of the tools, sorted.
-func Names() []string { return table.Names() }
