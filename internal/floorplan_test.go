@@ -46,7 +46,6 @@ var plan = []struct {
 		internal/host/optin
 		internal/host/process
 		internal/host/regular
-		internal/host/said
 		internal/host/transcript
 		internal/mcp
 		internal/metrics
@@ -80,6 +79,7 @@ var plan = []struct {
 		internal/setup/joined
 		internal/setup/phone
 		internal/setup/programs
+		internal/setup/sample
 		internal/setup/service
 		internal/setup/statedir
 		internal/setup/update
@@ -186,7 +186,7 @@ var plan = []struct {
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/host/regular internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
-	{"internal/outlet/notify", "broker internal/feed internal/hook internal/host/regular internal/store/kvmirror internal/text/show", ""},
+	{"internal/outlet/notify", "broker internal/feed internal/hook internal/host/regular internal/host/said internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
 	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson internal/text/strictyaml", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
@@ -256,6 +256,7 @@ var plan = []struct {
 	{"internal/setup/joined", "internal/api internal/host/regular internal/setup/hookconf internal/setup/statedir", "it remembers a broker, and asks none"},
 	{"internal/setup/phone", "internal/host/regular internal/host/said", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
+	{"internal/setup/sample", "hookclient internal/agent/claude internal/hook", "it asks as an agent does; who answers, others know"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 	{"internal/setup/statedir", "internal/host/regular internal/text/digest", "it knows files, and not what stands in them"},
 	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
@@ -306,7 +307,7 @@ var modules = []struct {
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/host/executor internal/store/reader internal/store/stream internal/setup/update", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/setup/sample internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/host/hostlink internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/host/said"
 	"assent/internal/outlet/notify"
 )
 
@@ -137,44 +133,21 @@ func (a *app) testNotices(ctx context.Context, list []notify.Notice, only []stri
 	return nil
 }
 
-// noticeJob is what sendCommand reads.
-type noticeJob struct {
-	URL  string `json:"url"`
-	Text string `json:"text"`
-}
-
 // deliverNotice hands text to the service of a URL in a process of its own, which ends with ctx.
 func deliverNotice(ctx context.Context, url, text string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	job, err := json.Marshal(noticeJob{url, text})
-	if err != nil {
-		return fmt.Errorf("encode a notice: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, self, "notices", sendCommand)
-	cmd.Stdin = bytes.NewReader(job)
-	stderr := &said.Output{Most: 4 << 10}
-	cmd.Stderr = stderr
-	cmd.WaitDelay = time.Second
-	// Certificates, proxies and the home of the state directory; nothing that could hold it up.
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=64MiB")
-	if err := cmd.Run(); err != nil {
-		if text := strings.TrimSpace(stderr.String()); text != "" && ctx.Err() == nil {
-			return errors.New(strings.TrimPrefix(text, "assent: "))
-		}
-		return fmt.Errorf("send a notice: %w", err)
-	}
-	return nil
+	return notify.DeliverBy(ctx, exec.Command(self, "notices", sendCommand), url, text)
 }
 
 // sendNotice is what runs in that process.
 func sendNotice(in io.Reader) error {
 	limitMemory()
-	var job noticeJob
-	if err := json.NewDecoder(io.LimitReader(in, 64<<10)).Decode(&job); err != nil {
-		return usagef("want {\"url\":…,\"text\":…} on stdin: %w", err)
+	err := notify.DeliverOne(in)
+	if errors.Is(err, notify.ErrNoJob) {
+		return usagef("%w", err)
 	}
-	return notify.Deliver(job.URL, job.Text)
+	return err
 }

@@ -17,6 +17,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/server"
 	"assent/internal/setup/phone"
+	"assent/internal/setup/sample"
 	"assent/internal/text/show"
 )
 
@@ -210,7 +211,7 @@ func (p *phoning) sample(ctx context.Context, d api.Device) error {
 	}
 	cfg.Timeout = sampleTime
 	var began time.Time
-	id, answer, err := raiseSample(ctx, "bash", cfg, func(ctx context.Context, id string) {
+	id, answer, err := sample.Raise(ctx, "bash", cfg, func(ctx context.Context, id string) {
 		began = time.Now()
 		number := ""
 		if r := p.sampleRequest(ctx, id); r != nil && r.Number > 0 {

@@ -53,7 +53,7 @@ in a script that allow something. --everywhere converts these entries too.`,
 			if err != nil {
 				return err
 			}
-			userDir, path := settingsOf(from, o.Home, o.ConfigDir, os.Getenv)
+			userDir, path := importer.SettingsOf(from, o.Home, o.ConfigDir, os.Getenv)
 			if len(args) == 1 {
 				path = args[0]
 			}
@@ -100,35 +100,6 @@ in a script that allow something. --everywhere converts these entries too.`,
 	c.Flags().BoolVar(&everywhere, "everywhere", false, "let what a project's settings or a script's flags allow hold everywhere")
 	c.Flags().BoolVar(&a.json, "json", false, "the file and what became of each entry, as JSON")
 	return c
-}
-
-// settingsOf is the directory in which an agent of this user keeps its settings, and what of it is imported.
-// claude is Claude Code's directory where that is set.
-func settingsOf(agent, home, claude string, env func(string) string) (dir, path string) {
-	of := func(variable, name string) string {
-		if dir := env(variable); variable != "" && dir != "" {
-			return dir
-		}
-		return filepath.Join(home, name)
-	}
-	switch agent {
-	case importer.FromCodex:
-		dir = of("CODEX_HOME", ".codex")
-		return dir, filepath.Join(dir, "rules")
-	case importer.FromGemini:
-		dir = of("", ".gemini")
-		return dir, filepath.Join(dir, "policies")
-	case importer.FromQwen:
-		dir = of("QWEN_HOME", ".qwen")
-		return dir, filepath.Join(dir, "settings.json")
-	case importer.FromCopilot:
-		dir = of("COPILOT_HOME", ".copilot")
-		return dir, dir
-	}
-	if dir = claude; dir == "" {
-		dir = of("", ".claude")
-	}
-	return dir, filepath.Join(dir, "settings.json")
 }
 
 // importReport is what import says as JSON.
