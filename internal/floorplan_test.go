@@ -60,6 +60,7 @@ var plan = []struct {
 		internal/policy/contain
 		internal/policy/contained
 		internal/policy/effects
+		internal/policy/explained
 		internal/policy/files
 		internal/policy/grants
 		internal/policy/published
@@ -194,6 +195,7 @@ var plan = []struct {
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
+	{"internal/policy/explained", "internal/hook internal/policy", "it writes down what it is given"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/regular internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/published", "internal/hook internal/policy internal/store/kvmirror", "it keeps what is published, and knows a KV, not NATS"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},

@@ -17,6 +17,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 	"assent/internal/policy"
+	"assent/internal/policy/explained"
 	"assent/internal/policy/files"
 	"assent/internal/policy/replay"
 	"assent/internal/text/layout"
@@ -196,7 +197,7 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
 		v.Layer = ""
 	}
 	if a.json {
-		return a.printJSON(explanationOf(call, &v))
+		return a.printJSON(explained.Of(call, &v))
 	}
 	if r != nil {
 		fmt.Fprintln(a.out, layout.Wrap(fmt.Sprintf("Request %s of %s: %s", show.Line(r.ID), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), fate(r)), "", "  "))

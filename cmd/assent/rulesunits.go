@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,87 +146,4 @@ func (a *app) printUnit(u *policy.UnitVerdict, refused []policy.Refusal, indent 
 	if more := len(u.Misses) - min(len(near), maxMissesShown); more > 0 {
 		say("", "… and "+counted(more, "more rule")+"; --json names them")
 	}
-}
-
-// explanation is what explain says as JSON. Places are bytes of the command.
-type explanation struct {
-	Tool      string             `json:"tool"`
-	Input     json.RawMessage    `json:"input"`
-	Cwd       string             `json:"cwd"`
-	Verdict   hook.Action        `json:"verdict"`
-	Contain   string             `json:"contain,omitempty"`
-	Rule      string             `json:"rule,omitempty"`
-	File      string             `json:"file,omitempty"`
-	Layer     policy.Layer       `json:"layer,omitempty"`
-	Reason    string             `json:"reason"`
-	Message   string             `json:"message,omitempty"`
-	Note      string             `json:"note,omitempty"`
-	TimeoutMs int64              `json:"timeoutMs,omitempty"`
-	OnTimeout hook.Fallback      `json:"onTimeout,omitempty"`
-	Shadow    []explainedShadow  `json:"shadow,omitempty"`
-	Refused   []explainedRefusal `json:"refused"`
-	Units     []explainedUnit    `json:"units"`
-}
-
-type explainedShadow struct {
-	Rule   string      `json:"rule"`
-	File   string      `json:"file"`
-	Action hook.Action `json:"action"`
-}
-
-type explainedRefusal struct {
-	Code  string `json:"code"`
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	Why   string `json:"why"`
-}
-
-type explainedUnit struct {
-	Kind    string             `json:"kind"`
-	Text    string             `json:"text"`
-	Start   int                `json:"start"`
-	End     int                `json:"end"`
-	Via     []string           `json:"via,omitempty"`
-	Verdict hook.Action        `json:"verdict,omitempty"`
-	Rule    string             `json:"rule,omitempty"`
-	File    string             `json:"file,omitempty"`
-	Misses  []explainedMiss    `json:"misses,omitempty"`
-	Refused []explainedRefusal `json:"refused,omitempty"`
-}
-
-type explainedMiss struct {
-	Rule     string      `json:"rule"`
-	File     string      `json:"file"`
-	Action   hook.Action `json:"action"`
-	Selector string      `json:"selector"`
-	Why      string      `json:"why"`
-}
-
-func explanationOf(call policy.Call, v *policy.Explanation) explanation {
-	refusals := func(rs []policy.Refusal) []explainedRefusal {
-		list := []explainedRefusal{}
-		for _, r := range rs {
-			list = append(list, explainedRefusal(r))
-		}
-		return list
-	}
-	e := explanation{
-		Tool: call.Tool, Input: call.Input, Cwd: call.Cwd, Verdict: v.Action, Contain: v.Contain, Rule: v.Rule, File: v.File, Layer: v.Layer, Reason: v.Reason,
-		Message: v.Message, Note: v.Note,
-		Refused: refusals(v.Refused), Units: []explainedUnit{},
-	}
-	if v.Action == hook.ActionAsk {
-		e.TimeoutMs, e.OnTimeout = v.Timeout.Milliseconds(), v.OnTimeout
-	}
-	for _, s := range v.Shadow {
-		e.Shadow = append(e.Shadow, explainedShadow{s.Rule, s.File, s.Action})
-	}
-	for _, u := range v.Units {
-		unit := explainedUnit{u.Kind, u.Text, u.Start, u.End, u.Via, u.Action, u.Rule, u.File, nil, refusals(u.Refused)}
-		for _, m := range u.Misses {
-			unit.Misses = append(unit.Misses, explainedMiss(m))
-		}
-		e.Units = append(e.Units, unit)
-	}
-	return e
 }
