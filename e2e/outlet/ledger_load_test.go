@@ -67,7 +67,7 @@ func (w *repoWriters) compare() {
 	want := map[string][]string{}
 	seen := map[string]bool{}
 	for _, e := range w.d.Streamed() {
-		m, ok, err := claude.Mutation(e)
+		m, ok, err := claude.MutationOf(claude.DefaultMutationTools())(e)
 		if err != nil || !ok {
 			t.Fatalf("event %d: %v", e.Seq, err)
 		}

@@ -36,7 +36,7 @@ func bench(b *testing.B) (streams *stream.Stream, confirmed func(seq uint64)) {
 		URL: r.URL(), Events: streams.EventsAfter, EventsNow: streams.EventsNow,
 		Load:     func(context.Context) (follow.Cursor, bool, error) { return follow.Cursor{}, true, nil },
 		Save:     streams.Cursor("amqp.place").Save,
-		Mutation: claude.Mutation, Encode: claude.EncodeMutation, Logf: b.Logf,
+		Mutation: claude.MutationOf(claude.DefaultMutationTools()), Encode: claude.EncodeMutation, Logf: b.Logf,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -35,7 +35,7 @@ func TestWhereToGoOn(t *testing.T) {
 				s.in = s.made.Add(-time.Hour)
 			}
 			p, err := rabbit.Open(t.Context(), rabbit.Config{
-				URL: "amqp://127.0.0.1:1/", Events: s.follow, EventsNow: s.now, Load: s.load, Save: s.save, Mutation: claude.Mutation, Encode: claude.EncodeMutation,
+				URL: "amqp://127.0.0.1:1/", Events: s.follow, EventsNow: s.now, Load: s.load, Save: s.save, Mutation: claude.MutationOf(claude.DefaultMutationTools()), Encode: claude.EncodeMutation,
 				Logf: func(format string, args ...any) { log += fmt.Sprintf(format, args...) },
 			})
 			if err != nil {

@@ -145,7 +145,7 @@ func publishWith(t *testing.T, cfg rabbit.Config, s *events) *publisher {
 	t.Helper()
 	p := &publisher{t: t}
 	cfg.Events, cfg.EventsNow, cfg.Load, cfg.Save = s.follow, s.now, s.load, s.save
-	cfg.Mutation, cfg.Encode = claude.Mutation, claude.EncodeMutation
+	cfg.Mutation, cfg.Encode = claude.MutationOf(claude.DefaultMutationTools()), claude.EncodeMutation
 	cfg.Logf = func(format string, args ...any) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
