@@ -32,8 +32,8 @@ among the pending requests and the last hundred that ended. A device's signature
 again, with the key that the record holds; exits 1 if the signature does not fit the record.
 
 With --messages, name a session (SESSION) instead of a request: the messages that people sent to
-its agent are shown, with who sent each one, when it was handed over, when it entered the agent's
-context, and when it was done.`,
+its agent are shown, with who sent each one, whether its device's signature fits, when it was handed
+over, when it entered the agent's context, and when it was done.`,
 		Example: "  assent trace 417\n  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json\n  assent trace --messages 25e5a0e9",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -62,7 +62,7 @@ func TestClaudeIsSpokenToWhileIdle(t *testing.T) {
 	if screen, err := term.Screen(a.Ctx); err != nil || !strings.Contains(screen, "half") {
 		t.Errorf("what was half typed is gone (%v):\n%s", err, screen)
 	}
-	if trace := a.Command("trace", "--messages", first.SessionID); !regexp.MustCompile(`(?s)` + m.ID + `  prompt to terminal@\S+, not signed by .*  sent .*  taken +\+\S+  by inbox.*  started .*  ended `).MatchString(trace) {
+	if trace := a.Command("trace", "--messages", first.SessionID); !regexp.MustCompile(`(?s)` + m.ID + `  prompt to terminal@\S+, not signed, by .*  sent .*  taken +\+\S+  by inbox.*  started .*  ended `).MatchString(trace) {
 		t.Errorf("its trace is\n%s", trace)
 	}
 }

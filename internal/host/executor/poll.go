@@ -93,7 +93,11 @@ func (s *session) limits(now time.Time) {
 	}
 	s.tickedAt = now
 	if s.stopping != "" {
-		if now.Sub(s.stopAt) > graceTime && s.forced < 3 {
+		switch {
+		case s.forced == 3 && now.Sub(s.lookedAt) >= lookEvery: // it was killed, and is not gone
+			s.lookedAt = now
+			s.sweep()
+		case s.forced < 3 && now.Sub(s.stopAt) > graceTime:
 			s.stop(now, s.stopping, s.stopWhy, s.forced+1)
 		}
 		return

@@ -246,10 +246,8 @@ func (s *session) stop(now time.Time, code, why string, hard int) {
 		s.signal(syscall.SIGINT)
 	case 2:
 		s.signal(syscall.SIGTERM)
-	default:
-		if !sweep(s.process, s.meta.Session) {
-			s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
-		}
+	default: // what comes in between is found once its process is gone, see exited, or while it is not, see poll
+		killSoon(s.process, s.meta.Session)
 	}
 }
 
@@ -262,8 +260,8 @@ func (s *session) signal(sig syscall.Signal) {
 // exited closes the books on a process that is gone.
 func (s *session) exited(now time.Time, saved bool) {
 	m, code, why := s.outstanding(), s.stopping, s.stopWhy
-	if (s.broken == nil || s.in != nil) && !sweep(s.process, s.meta.Session) { // once
-		s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
+	if s.broken == nil || s.in != nil { // once
+		s.sweep()
 	}
 	s.h.cfg.Logf("session %s of %s: process %d is gone", s.meta.Session, s.meta.Agent, s.process.PID)
 	s.closeFiles()
@@ -337,8 +335,19 @@ func (s *session) strays(now time.Time) {
 	if now.After(s.straysUntil) {
 		s.straysUntil = time.Time{}
 	}
-	if !sweepStrays(s.process, s.meta.Session) {
+	all := true
+	s.h.unlocked(func() { all = sweepStrays(s.process, s.meta.Session) })
+	if !all {
 		s.h.cfg.Logf("session %s: not every process of its tools could be killed", s.meta.Session)
+	}
+}
+
+// sweep kills all of the session until nothing is left, which its agent can have take seconds: without the lock.
+func (s *session) sweep() {
+	all := true
+	s.h.unlocked(func() { all = sweep(s.process, s.meta.Session) })
+	if !all {
+		s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
 	}
 }
 

@@ -15,55 +15,81 @@ import (
 )
 
 const (
-	maxEnviron = 4 << 20         // bytes of a process's environment that are looked at
-	sweeps     = 50              // rounds of a sweep
-	sweepTime  = 5 * time.Second // after which no other round begins
-	sweepPause = 20 * time.Millisecond
+	maxEnviron = 4 << 20 // bytes of a process's environment that are looked at
+	sweeps     = 50      // rounds of a sweep
+	// quickSweeps are the rounds that are waited for with the lock.
+	quickSweeps = 5
+	sweepTime   = 5 * time.Second // after which no other round begins
+	sweepPause  = 20 * time.Millisecond
 )
 
 // sweep kills the process of a session, all below it, all in its scope, and all that carry the session's mark, until
 // there is nothing left; it reports whether that is so. Where the session has no scope, what a tool started
 // with an environment of its own, and left to itself before, is not found.
 func sweep(root began, session string) bool {
-	below, elsewhere := tree(root, session)
-	for _, pid := range append(below, elsewhere...) {
-		if scope := scopeOf(pid, session); scope != "" {
-			killScope(scope)
-			break
-		}
-	}
-	return killAll(root, func() []int {
+	killOnce(root, session)
+	return killAll(root, sweeps, func() []int {
 		below, elsewhere := tree(root, session)
 		return append(below, elsewhere...)
 	})
 }
 
+// killSoon is the beginning of a sweep: a few rounds, which are enough unless what is killed makes others as quickly.
+func killSoon(root began, session string) {
+	killOnce(root, session)
+	killAll(root, quickSweeps, func() []int {
+		below, elsewhere := tree(root, session)
+		return append(below, elsewhere...)
+	})
+}
+
+// killOnce is one round of a sweep, which does not wait.
+func killOnce(root began, session string) {
+	below, elsewhere := tree(root, session)
+	found := append(below, elsewhere...)
+	for _, pid := range found {
+		if scope := scopeOf(pid, session); scope != "" {
+			killScope(scope)
+			break
+		}
+	}
+	kill(root, found)
+}
+
+// kill kills processes, and the root last: its children stay its children until then.
+func kill(root began, found []int) {
+	for _, pid := range found {
+		if pid != root.PID {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	if slices.Contains(found, root.PID) {
+		_ = syscall.Kill(root.PID, syscall.SIGKILL)
+	}
+}
+
 // sweepStrays kills what is in the session's scope or carries its mark, and has left the tree of its process, which goes on: what
 // tools started and left to themselves.
 func sweepStrays(root began, session string) bool {
-	return killAll(began{}, func() []int {
+	return killAll(began{}, sweeps, func() []int {
 		_, elsewhere := tree(root, session)
 		return elsewhere
 	})
 }
 
-// killAll kills what find finds until that is nothing.
-func killAll(root began, find func() []int) bool {
+// pause is time.Sleep, but in a test that looks what may be done meanwhile.
+var pause = time.Sleep
+
+// killAll kills what find finds until that is nothing, in so many rounds at most.
+func killAll(root began, rounds int, find func() []int) bool {
 	start := time.Now()
-	for i := 0; i < sweeps && (i == 0 || time.Since(start) < sweepTime); i++ {
+	for i := 0; i < rounds && (i == 0 || time.Since(start) < sweepTime); i++ {
 		found := find()
 		if len(found) == 0 {
 			return true
 		}
-		for _, pid := range found {
-			if pid != root.PID {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
-		if slices.Contains(found, root.PID) { // last: its children stay its children until then
-			_ = syscall.Kill(root.PID, syscall.SIGKILL)
-		}
-		time.Sleep(sweepPause) // the kernel takes a moment
+		kill(root, found)
+		pause(sweepPause) // the kernel takes a moment
 	}
 	return len(find()) == 0
 }

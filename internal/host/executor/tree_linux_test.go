@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 
 	"assent/internal/host/process"
 )
@@ -65,5 +67,41 @@ func TestDescendOfAFlood(t *testing.T) {
 	}
 	if got := len(descend([]int{3, 1, 3}, map[int]int{1: 3, 3: 1})); got != 3 {
 		t.Errorf("%d of a circle", got)
+	}
+}
+
+// However long it takes until nothing of a session is left, others are served meanwhile.
+func TestASweepHoldsNobodyUp(t *testing.T) {
+	was := pause
+	t.Cleanup(func() { pause = was })
+	for name, end := range map[string]func(*session){
+		"killed":     func(s *session) { s.stop(time.Now(), "CANCELLED", "x", 3) },
+		"gone":       func(s *session) { s.exited(time.Now(), false) },
+		"its strays": func(s *session) { s.strays(time.Now()) },
+	} {
+		s := working(t, "")
+		stray := exec.Command("sleep", "600")
+		stray.Env = []string{mark + "=" + two}
+		stray.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := stray.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = stray.Wait() }()
+		locked := 0
+		pause = func(d time.Duration) {
+			if !s.h.mu.TryLock() {
+				locked++
+			} else {
+				s.h.mu.Unlock()
+			}
+			was(d)
+		}
+		end(s)
+		if locked > quickSweeps || locked > 0 && name != "killed" {
+			t.Errorf("%s: it waits %d times with the lock", name, locked)
+		}
+		if _, elsewhere := tree(s.process, two); len(elsewhere) > 0 {
+			t.Errorf("%s: %v is left", name, elsewhere)
+		}
 	}
 }
