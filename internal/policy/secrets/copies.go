@@ -70,8 +70,10 @@ func Originals(name string) []string {
 	if n > 4 && name[n-4:n-1] == ".sw" { // .swp, and .swo and so on while others are there
 		add(name[:n-4])
 	}
-	if inner, ok := strings.CutSuffix(strings.TrimRight(strings.TrimSuffix(name, "~"), "0123456789"), ".~"); ok && inner != "" && name[n-1] == '~' {
-		add(inner) // one of several, as x.~1~
+	if name[n-1] == '~' {
+		if inner, ok := strings.CutSuffix(strings.TrimRight(name[:n-1], "0123456789"), ".~"); ok && inner != "" {
+			add(inner) // one of several, as x.~1~
+		}
 	}
 	if c := name[n-1]; c < 128 {
 		ends := copyEnds[c]

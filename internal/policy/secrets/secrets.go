@@ -79,13 +79,23 @@ func has(sorted []string, s string) bool {
 func Directory(name string) bool { return directory(Fold(name)) }
 
 func directory(name string) bool {
-	return has(directories, name) || anyGram(name, &dirBits, dirGrams, func(i uint16) bool { return fits(manyDirectories[i], name) }) || slices.ContainsFunc(Originals(name), directory)
+	return directoryItself(name) || slices.ContainsFunc(Originals(name), directory)
+}
+
+// directoryItself is directory without regard to copies.
+func directoryItself(name string) bool {
+	return has(directories, name) || anyGram(name, &dirBits, dirGrams, func(i uint16) bool { return fits(manyDirectories[i], name) })
 }
 
 // Name says whether a file of this name may hold a secret, wherever it lies.
 func Name(name string) bool { return file(Fold(name)) }
 
 func file(name string) bool {
+	return fileItself(name) || slices.ContainsFunc(Originals(name), file)
+}
+
+// fileItself is file without regard to copies.
+func fileItself(name string) bool {
 	if has(names, name) {
 		return true
 	}
@@ -97,10 +107,7 @@ func file(name string) bool {
 	if anyGram(name, &gramBits, grams, func(i uint16) bool { return shapes[i].match(name) }) {
 		return true
 	}
-	if name == "core" || strings.HasPrefix(name, "vgcore.") { // what a program had in its memory
-		return true
-	}
-	return slices.ContainsFunc(Originals(name), file)
+	return name == "core" || strings.HasPrefix(name, "vgcore.") // what a program had in its memory
 }
 
 func (s *shape) match(name string) bool {
@@ -142,7 +149,12 @@ func (p Place) Depth() int { return len(p.parts) }
 // Secret says whether an entry of a place is not shown: a file, or a directory with all below it.
 func (p Place) Secret(name string, isFile bool) bool {
 	name = Fold(name)
-	return directory(name) || isFile && file(name) || p.listed(name) || slices.ContainsFunc(Originals(name), p.listed)
+	if directoryItself(name) || isFile && fileItself(name) || p.listed(name) {
+		return true
+	}
+	return slices.ContainsFunc(Originals(name), func(original string) bool { // of most names there is none
+		return directory(original) || isFile && file(original) || p.listed(original)
+	})
 }
 
 // listed says whether an entry is one of those that are listed with their whole path.
