@@ -282,6 +282,9 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
 		e.NoDedup = local.NoDedup // not recorded
+		e.ShareTexts(&local)
+	} else {
+		e.Pack()
 	}
 	if ours {
 		// By our own clock, from the hook's own words.

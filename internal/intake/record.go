@@ -20,6 +20,7 @@ func (in *Intake) record(req *hook.Request, about *hook.Context, allowed func(),
 		}
 		return nil, err
 	}
+	req.Pack() // nobody else has it yet
 	early := in.tell(req, about)
 	w, err := in.cfg.Broker.Ask(*req)
 	in.told(req, about, w, early)

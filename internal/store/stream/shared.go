@@ -13,8 +13,8 @@ import (
 )
 
 // The broker, the history and the tree all follow the record, and as many the events. Were each delivered every
-// message by itself, the server would send each one as often, over the network of a cluster, and each would be read
-// as often. So those that have caught up read along with one reader; who falls behind it goes back to a consumer of
+// message by itself, a cluster would send each one as often over its network, and each would be read
+// as often. So there those that have caught up read along with one reader; who falls behind it goes back to a consumer of
 // its own until it has caught up again.
 
 // delivery is a message that was delivered. What it says is read once, however many follow; nobody may

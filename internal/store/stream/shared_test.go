@@ -123,6 +123,7 @@ func checkOrder(t *testing.T, all []*reading, first uint64, n int) {
 func TestFollowersShareAReader(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{Logf: t.Logf})
+	s.shareReaders() // as on a cluster
 	mustAppend(t, s, asked(t), 0)
 	all, stop := followAll(t, s)
 	n := awaitOneConsumer(t, s, all)
@@ -165,6 +166,7 @@ func TestFollowersShareAReader(t *testing.T) {
 func TestSlowFollowerReadsAlone(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{Logf: t.Logf})
+	s.shareReaders() // as on a cluster
 	mustAppend(t, s, asked(t), 0)
 	all, stop := followAll(t, s)
 	n := awaitOneConsumer(t, s, all)

@@ -87,7 +87,7 @@ type Stream struct {
 	record   *engine
 	order    order
 	observed observed
-	// Of all that follow the events, and the record.
+	// Of all that follow the events, and the record; nil: each has a consumer of its own.
 	eventReader, recordReader *shared
 	noAgents                  bool             // nothing of agents is published; set by Open
 	noTexts                   bool             // there is no stream for texts; set by Open
@@ -164,7 +164,10 @@ func (s *Stream) open(ctx context.Context) error {
 	if err := errors.Join(eventsErr, recordErr); err != nil {
 		return fmt.Errorf("open stream: %w", err)
 	}
-	s.eventReader, s.recordReader = newShared(s.events, EventsStream), newShared(s.record, RecordStream)
+	if s.cfg.URL != "" {
+		// An engine in this process is near to all, and in bursts it fell silent more often where they shared.
+		s.shareReaders()
+	}
 	if err := s.writeInfo(); err != nil {
 		return err
 	}
@@ -180,6 +183,11 @@ func (s *Stream) open(ctx context.Context) error {
 		s.aging.Go(func() { s.followAging(js) })
 	}
 	return nil
+}
+
+// shareReaders lets those who follow the events, and those who follow the record, read along with one reader.
+func (s *Stream) shareReaders() {
+	s.eventReader, s.recordReader = newShared(s.events, EventsStream), newShared(s.record, RecordStream)
 }
 
 func (s *Stream) openEvents(ctx context.Context) (err error) {
