@@ -57,6 +57,7 @@ func TestPageTraces(t *testing.T) {
 	b.See(trace+" [data-step=decided] [data-ui=place]", rig.Word("trace.leaf", "2")[:4])
 	b.See(trace+" [data-step=asked]", rig.Word("trace.unsigned.broker"))
 	b.See(trace+" [data-step=shown]", "Bash")
+	b.See(trace+" [data-step=shown]", rig.Word("trace.all"))
 	b.See(trace, rig.Word("trace.word"))
 	b.See(trace, "assent audit verify")
 	b.Accessible("trace")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
 )
@@ -58,6 +59,12 @@ func TestHandBack(t *testing.T) {
 		}
 		if rec.HandBack == nil || !auth.VerifyHandBack(w.id, *rec.HandBack) || auth.VerifyHandBack(second.id, *rec.HandBack) {
 			t.Errorf("recorded %+v", rec)
+		}
+		audited := g.call(call{path: "/v1/requests/" + w.id + "/audit", token: p.bearer}).body
+		valid(t, "AuditTrace", audited)
+		trace := decode[api.AuditTrace](t, audited)
+		if ended := trace.Steps[len(trace.Steps)-1]; ended.Step != hook.StepEnded || ended.Signature != "good" || ended.Key != auth.Thumbprint(*rec.HandBack.PublicKey) || ended.Place != api.PlaceNone || trace.Tree.Wrong == "" {
+			t.Errorf("audited: %+v", trace) // there is no tree here
 		}
 		if r := back(w.id, digest, p.bearer, sign(p, w.id, digest)); r.status != http.StatusConflict || !strings.Contains(r.body, `"reason":"ended"`) {
 			t.Errorf("a second time: %d %s", r.status, r.body)

@@ -6,7 +6,7 @@ import { now } from "../broker/clock";
 import { toolKind } from "../broker/tools";
 import { readWhole } from "../queue/friction";
 import { isForm, saysOf, shownOf, type Item } from "../queue/model";
-import { covered, useUnseen } from "../queue/seen";
+import { covered, noteLeft, useUnseen } from "../queue/seen";
 import { words } from "../text/words";
 import { byAgent, Head, Missing, Notices, rawText, RawRequest, useWhole } from "./about";
 import { Foot, type Way } from "./answer";
@@ -53,6 +53,7 @@ export function Card({ item }: { item: Item }) {
   const [skipped, skip] = useState(false);
   const whole = readWhole(r, fields);
   const closed = parts.filter((p) => p.long && !opened.has(p.name));
+  useLayoutEffect(() => noteLeft(r.id, closed.length, unseen.names.length));
   const open = (...more: string[]) => {
     const next = new Set([...opened, ...more]);
     setOpened(next);

@@ -93,9 +93,10 @@ function outcome(s: AuditStep): string {
 /** What a device said that it showed: the sentence, the risk, the tool and the directory, where it said so in these words. */
 function shownWords(text: string): string {
   try {
-    const { sentence, risk, tool, cwd } = JSON.parse(text) as Record<string, unknown>;
-    const parts = [sentence, risk, tool, cwd].filter((v): v is string => typeof v === "string" && v !== "");
-    if (parts.length > 0) return parts.map(visibleLine).join(" · ");
+    const { sentence, risk, tool, cwd, folded, unseen } = JSON.parse(text) as Record<string, unknown>;
+    const parts = [sentence, risk, tool, cwd].filter((v): v is string => typeof v === "string" && v !== "").map(visibleLine);
+    if (typeof folded === "number" && typeof unseen === "number") parts.push(folded + unseen === 0 ? w.all : w.left(folded, unseen));
+    if (parts.length > 0) return parts.join(" · ");
   } catch {
     // another program's text
   }

@@ -40,6 +40,13 @@ export interface Unseen {
   gap(name: string): number;
 }
 
+/** Of the card before the reader, how many parts are folded, and how many were not wholly on the screen: an answer signs that. */
+export let left = { id: "", folded: 0, unseen: 0 };
+
+export function noteLeft(id: string, folded: number, unseen: number): void {
+  left = { id, folded, unseen };
+}
+
 /** The parts that have not been seen. foot covers what is behind it. */
 export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLElement | null>, names: readonly string[]): Unseen {
   const looked = useRef(new Map<string, Looked>());

@@ -16,6 +16,7 @@ import { view } from "../view";
 import { each, type Result } from "./choice";
 import { hold, takeBackAll } from "./hold";
 import { wantsVerification } from "./friction";
+import { left } from "./seen";
 import { grouped, isRequest, nameOf, newer, saysOf, settle, waits, type Answer, type Behavior, type Item, type Request } from "./model";
 
 export type RuleTrouble = Extract<WSMessage, { type: "rules" }>;
@@ -269,6 +270,7 @@ function isPlain({ updatedInput, updatedPermissions, interrupt }: Answer): boole
 export async function send(r: Request, decision: Answer | "handback", go: Promise<boolean>): Promise<Result> {
   const behavior: Behavior = decision === "handback" ? decision : decision.behavior;
   const asks = decision !== "handback" && wantsVerification(r, decision);
+  const { id, ...seen } = left; // now: while an answer is held, another card comes up
   const before = Date.now();
   change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at: before, held: preferences.peek().undo && !asks } }));
   if (!(await go)) {
@@ -288,7 +290,7 @@ export async function send(r: Request, decision: Answer | "handback", go: Promis
       change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms: Date.now() - at, delivered: false } }));
       return "taken";
     }
-    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence, tool: r.toolName, cwd: r.cwd }) }, asks);
+    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence, tool: r.toolName, cwd: r.cwd, ...(id === r.id && seen) }) }, asks);
     const ms = Date.now() - at;
     change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered", decision } }));
     return "taken";

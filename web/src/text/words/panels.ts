@@ -101,6 +101,8 @@ export const panelsWords = {
     by: (who: string) => `by ${who}`,
     ran: (event: number) => `the agent reported it (event ${event})`,
     here: "by the device's clock",
+    all: "all of it was on the screen",
+    left: (folded: number, unseen: number) => `${n(folded, "1 part was folded", "# parts were folded")}, ${n(unseen, "1 not wholly on the screen", "# not wholly on the screen")}`,
     signatures: {
       good: "Signed; the signature fits.",
       confirmed: "Signed; the signature fits, and the device's owner was verified.",
