@@ -363,7 +363,9 @@ func (a *app) asks(f installFlags) bool { return a.interactive() && !f.yes && !a
 
 // showChange prints each line that changes.
 func (a *app) showChange(plan install.Plan) {
-	if !plan.Changed() {
+	if !plan.Changed() && plan.Before == nil {
+		fmt.Fprintf(a.out, "Nothing to do: there is no %s.\n", show.Line(plan.Path))
+	} else if !plan.Changed() {
 		fmt.Fprintf(a.out, "Nothing to do: %s is as it should be.\n", show.Line(plan.Path))
 	} else {
 		fmt.Fprint(a.out, show.Text(strings.ReplaceAll(plan.Diff(), "\r\n", "\n")))

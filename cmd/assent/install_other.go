@@ -84,12 +84,22 @@ func (a *app) installOther(ctx context.Context, f installFlags) (done installed,
 	return a.carryOut(ctx, f, plan, o)
 }
 
-// otherFacts say in short what an install for another agent means.
+// otherFacts say in short what an install for another agent means. Of an agent with a limit of its own, and of one whose
+// calls may run without an answer, the notes above say more.
 func otherFacts(o install.Options) string {
 	for _, name := range agents.Names() {
-		if a, err := agents.Named(name); err == nil && a.Facts().Title == o.Format.Agent && !a.Facts().Race {
-			return o.Format.Agent + " shows no prompt while the hook waits.\nSo a request waits for ten minutes at most (assent serve --hold), and not at all while nobody can\nbe told of it; then, and if assent is away, " + o.Format.Agent + " asks at its own prompt."
+		a, err := agents.Named(name)
+		if err != nil || a.Facts().Title != o.Format.Agent || a.Facts().Race {
+			continue
 		}
+		wait, then := "for ten minutes at most (assent serve --hold)", "then, and if assent is away, "+o.Format.Agent+" asks at its own prompt."
+		if a.Facts().MaxHold > 0 {
+			wait = "no longer than said above"
+		}
+		if a.Facts().Failed.Runs {
+			then = "what becomes of it then, and where assent is\naway, is said above."
+		}
+		return o.Format.Agent + " shows no prompt while the hook waits.\nSo a request waits " + wait + ", and not at all while nobody can\nbe told of it; " + then
 	}
 	return "Its own prompt stays up meanwhile, and the first answer counts."
 }

@@ -46,23 +46,21 @@ export function Decided({ d, before, only }: Props) {
   return (
     <li class={`decided ${d.delivery === "overruled" ? "loud" : (tone ?? "gone")}`} data-ui="decision" data-state={tone}>
       <div class="where dated">
-        <div class="where">
-          <b>{outcomeOf(d)}</b>
-          {who && d.by?.kind !== "owner-cli" ? (
-            <button type="button" class="link" title={words.history.filter(visibleLine(d.by?.name ?? ""))} onClick={() => only({ by: d.by?.name ?? "" })}>
-              {who}
-            </button>
-          ) : (
-            <span>{who || why(d)}</span>
-          )}
-          {d.by?.verified && <span>{words.verify.confirmed}</span>}
-          <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
-          {d.delivery === "overruled" && <b>{d.outcome === "allowed" && !d.contained ? words.history.overruledEdit : words.history.overruled}</b>}
-          {d.delivery === "refused" && <b>{words.history.refused(visibleLine(d.failure ?? ""))}</b>}
-        </div>
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
           {agoWords(now.value - at.getTime())}
         </time>
+        <b>{outcomeOf(d)}</b>{" "}
+        {who && d.by?.kind !== "owner-cli" ? (
+          <button type="button" class="link" title={words.history.filter(visibleLine(d.by?.name ?? ""))} onClick={() => only({ by: d.by?.name ?? "" })}>
+            {who}
+          </button>
+        ) : (
+          <span>{who || why(d)}</span>
+        )}{" "}
+        {d.by?.verified && <span>{words.verify.confirmed}</span>}{" "}
+        <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>{" "}
+        {d.delivery === "overruled" && <b>{d.outcome === "allowed" && !d.contained ? words.history.overruledEdit : words.history.overruled}</b>}{" "}
+        {d.delivery === "refused" && <b>{words.history.refused(visibleLine(d.failure ?? ""))}</b>}
       </div>
       <div class="summary" data-ui="summary">
         <button type="button" class="link tool" title={words.history.filter(visibleLine(d.toolName))} onClick={() => only({ tool: d.toolName })}>

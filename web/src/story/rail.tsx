@@ -1,5 +1,6 @@
 // The list of sessions: those in which something waits first, then the newest.
 import { Agents } from "../agents/list";
+import { twoEnds } from "../card/head";
 import { AgentMark } from "../queue/agent";
 import { sessionName, type Group } from "../queue/model";
 import { groups, selected, sessions } from "../queue/state";
@@ -27,7 +28,7 @@ export function Rail() {
         const id = place.sessionId;
         const s = stand.get(id);
         const project = visibleLine(sessionName(place));
-        const where = [s?.title && s.title !== project && project, place.repo?.branch && visibleLine(place.repo.branch)].filter(Boolean).join(" · ");
+        const where = [s?.title && s.title !== project && twoEnds(project), place.repo?.branch && visibleLine(place.repo.branch)].filter(Boolean).join(" · ");
         return (
           <button type="button" key={id} data-session={id} aria-pressed={selected.value === id} onClick={() => (selected.value = id)}>
             <i class={`dot ${waiting > 0 && stateDot(s) !== "plan" ? "asks" : stateDot(s)}`} aria-hidden="true" />
