@@ -60,6 +60,12 @@ func StartBrowser(t *testing.T, settings string, trust ...string) *Browser {
 	return newTab(t, ctx)
 }
 
+// unused is what the browser would do on its own account and no test looks at: it looks for a model to
+// download, for televisions to cast to, for what is to be translated, and keeps a process ready for the site that
+// somebody may go to next, which costs as much as the page's own.
+const unused = "SpareRendererForSitePerProcess,OptimizationHints,OptimizationGuideModelDownloading,OptimizationGuideOnDeviceModel," +
+	"MediaRouter,DialMediaRouteProvider,Translate,CertificateTransparencyComponentUpdater"
+
 // chromium says how the program at path is started.
 func chromium(ctx context.Context, path, profile string) (context.Context, context.CancelFunc) {
 	return chromedp.NewExecAllocator(ctx,
@@ -67,6 +73,10 @@ func chromium(ctx context.Context, path, profile string) (context.Context, conte
 		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-features", unused), chromedp.Flag("disable-field-trial-config", true), chromedp.Flag("disable-breakpad", true),
+		chromedp.Flag("disable-component-extensions-with-background-pages", true), chromedp.Flag("disable-default-apps", true),
+		chromedp.Flag("disable-client-side-phishing-detection", true), chromedp.Flag("disable-domain-reliability", true),
+		chromedp.Flag("disable-hang-monitor", true), chromedp.Flag("metrics-recording-only", true),
 		chromedp.Flag("host-resolver-rules", resolver),
 		chromedp.Env("HOME="+profile),
 		chromedp.WSURLReadTimeout(time.Minute),
