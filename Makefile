@@ -17,6 +17,8 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 # What is not below e2e, and what is. The go command takes packages in this order: first those that
 # take longest, or wait for most of the time, so that in the end no processor waits for one of them.
 UNITS = ./internal/outlet/rabbit ./cmd/assent-contain ./internal/store/stream ./internal/feed ./internal/policy/... $$($(GO) list ./... | grep -v /e2e)
+# Those with tests that the race detector makes so dear that they do less with it: so they run without it, too.
+TWICE = $(if $(RACE),++ ./docs/examples/auditverify -- -vet=off -shuffle=on -timeout 40m)
 E2E   = ./e2e/page ./e2e/claude ./e2e/agents ./e2e/broker ./e2e/release ./e2e/...
 
 # Runs go test, says how far it is, and ends with the number of tests that passed. The tests' files are
@@ -34,7 +36,7 @@ run: build ## the broker in the foreground
 
 # vet is the business of make check, where it looks at everything and once, not once for each way to build.
 test: ## all tests; those that lack a program on this machine are skipped by name
-	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -vet=off -shuffle=on -timeout 40m ++ $(E2E) -- -p 1 -vet=off -shuffle=on -timeout 40m
+	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -vet=off -shuffle=on -timeout 40m $(TWICE) ++ $(E2E) -- -p 1 -vet=off -shuffle=on -timeout 40m
 
 test-fast: ## the tests without browser, agent, RabbitMQ and everything below e2e
 	$(RUNTESTS) $(UNITS) -- -short

@@ -108,7 +108,7 @@ func (r *report) line(line []byte) bool {
 		return false // the package that needs it fails, too
 	}
 	p := r.packages[e.Package]
-	if p == nil {
+	if p == nil || p.ended { // a package may be run once more, with other flags
 		p = &pkg{output: map[string]*output{}}
 		r.packages[e.Package] = p
 	}

@@ -63,6 +63,36 @@ failed: c
 	}
 }
 
+// TestReportOfAPackageTwice: one that runs again with other flags counts once more, and what fails then is shown.
+func TestReportOfAPackageTwice(t *testing.T) {
+	events := []event{
+		{Action: "run", Package: "assent/a", Test: "TestMany"},
+		{Action: "output", Package: "assent/a", Test: "TestMany", Output: "a part of it\n"},
+		{Action: "pass", Package: "assent/a", Test: "TestMany", Elapsed: 1},
+		{Action: "pass", Package: "assent/a", Elapsed: 1},
+		{Action: "run", Package: "assent/a", Test: "TestMany"},
+		{Action: "output", Package: "assent/a", Test: "TestMany", Output: "    a_test.go:4: broken\n"},
+		{Action: "fail", Package: "assent/a", Test: "TestMany", Elapsed: 2},
+		{Action: "fail", Package: "assent/a", Elapsed: 2},
+	}
+	var b strings.Builder
+	r := newReport(&b, 2)
+	feed(t, r, events...)
+	if r.end(0) {
+		t.Error("all is well")
+	}
+	const want = `[1/2] ok        1.0s  a: 1 passed
+FAILED a.TestMany
+    a_test.go:4: broken
+[2/2] FAILED    2.0s  a: 1 failed, 0 passed
+failed: a.TestMany
+1 passed, 1 failed
+`
+	if b.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
 // TestReportIsBounded: of a test that prints without end the last is kept.
 func TestReportIsBounded(t *testing.T) {
 	var b strings.Builder
