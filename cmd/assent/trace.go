@@ -26,10 +26,10 @@ func (a *app) traceCmd() *cobra.Command {
 		Short: "Show the full history of one request",
 		Long: `Show the full history of one request, pending or past: every recorded step, what the agent asked
 for, what a device showed of it and signed, and what was allowed instead if somebody edited the
-request. The last digits of a number are
-enough if no other request of the last hour ends in them; the beginning of an id, if it is unique
-among the pending requests and the last hundred that ended. A device's signature is verified
-again, with the key that the record holds; exits 1 if the signature does not fit the record.
+request. The last digits of a number are enough if no other request of the last hour ends in them;
+the beginning of an id, if it is unique among the pending requests and the last hundred that ended.
+A device's signature is verified again, with the key that the record holds; exits 1 if the
+signature does not fit the record.
 
 With --messages, name a session (SESSION) instead of a request: the messages that people sent to
 its agent are shown, with who sent each one, whether its device's signature fits, when it was handed
