@@ -18,7 +18,7 @@ import (
 const (
 	maxOrdinary      = 64
 	maxOrdinaryWords = 64
-	maxOrdinaryDir   = 200 // a script that goes down and down asks for each directory
+	maxOrdinaryDir   = 100 // a script that goes down and down asks for each directory
 )
 
 // ordinaryWords are the ordinary words of one unit in one directory, by their places in Argv.

@@ -66,6 +66,7 @@ func TestPrintedOtherwise(t *testing.T) {
 	for _, text := range []string{
 		"ca^<<-EOF | # sort -u\n\ttabbe*d\n\tEOF\nx=1; ls",
 		"case $\"\"x in a|b) ls;; *) echo \"eval x y\";; esac",
+		"if ls;\\&; then :; fi | cat",
 		"for f in *or f$\"\".txt a b\\`; do echo \"$for f\"; done",
 	} {
 		if bashtest.Printable(text) {

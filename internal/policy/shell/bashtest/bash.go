@@ -16,7 +16,7 @@ import (
 
 // Printable says whether bash prints a text so that it can be read again.
 func Printable(text string) bool {
-	return !unprintable.MatchString(text) && !controlled.MatchString(text) && !translated.MatchString(text)
+	return !unprintable.MatchString(text) && !controlled.MatchString(text) && !translated.MatchString(text) && !escaped.MatchString(text)
 }
 
 // bash prints $'…' decoded, control characters and all, which then are refused.
@@ -28,6 +28,10 @@ var unprintable = regexp.MustCompile(`(?:^|[^<])<<[^<\n][^\n]*(?:[;&]|\|\|)|\b(?
 
 // bash prints $"x" as "x". What is known of a word is what a loop and a case are read by, so that those differ.
 var translated = regexp.MustCompile(`(?s)\b(?:for|case|select)\b.*\$"`)
+
+// bash takes the & at the end of a condition that ends in \& for one that needs no ; behind it, and prints none. It runs a
+// program whose name is &.
+var escaped = regexp.MustCompile(`(?s)\b(?:if|elif|while|until)\b.*\\&[ \t]*[;\n]\s*(?:then|do)\b`)
 
 // Differences returns the texts of which bash reads other commands than the given function does. It asks about all at once, and
 // about each only when that does not come out even.
