@@ -5,8 +5,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // hangups sees the other sides of hooks' connections go away, in one goroutine for all of them, which begins with the
@@ -26,12 +24,12 @@ type hangups struct {
 
 // start makes the epoll instance, and has a goroutine look at it.
 func (s *hangups) start() {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
 		return
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // else the runtime would not poll it
-		unix.Close(fd)
+	if err := syscall.SetNonblock(fd, true); err != nil { // else the runtime would not poll it
+		syscall.Close(fd)
 		return
 	}
 	file := os.NewFile(uintptr(fd), "hangups")
@@ -72,11 +70,11 @@ func (s *hangups) watch(h *heldHook) bool {
 	h.key, h.raw = s.last, raw
 	s.held[h.key] = h
 	// The key is no descriptor: that may be another connection's by the time an event is looked at.
-	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(uint32(h.key)), Pad: int32(uint32(h.key >> 32))}
+	e := syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP, Fd: int32(uint32(h.key)), Pad: int32(uint32(h.key >> 32))}
 	added := syscall.EBADF
 	_ = s.epoll.Control(func(on uintptr) {
 		_ = raw.Control(func(fd uintptr) {
-			added, _ = unix.EpollCtl(int(on), unix.EPOLL_CTL_ADD, int(fd), &e).(syscall.Errno)
+			added, _ = syscall.EpollCtl(int(on), syscall.EPOLL_CTL_ADD, int(fd), &e).(syscall.Errno)
 		})
 	})
 	if added != 0 {
@@ -111,12 +109,12 @@ func rawUnix(c net.Conn) syscall.RawConn {
 
 // run looks at what happens until the epoll instance is closed.
 func (s *hangups) run() {
-	events, buf := make([]unix.EpollEvent, 64), make([]byte, 512)
+	events, buf := make([]syscall.EpollEvent, 64), make([]byte, 512)
 	for {
 		n := 0
 		err := s.epoll.Read(func(fd uintptr) bool {
 			var err error
-			if n, err = unix.EpollWait(int(fd), events, 0); err != nil {
+			if n, err = syscall.EpollWait(int(fd), events, 0); err != nil {
 				n = 0
 			}
 			return n > 0
@@ -139,8 +137,8 @@ func (s *hangups) run() {
 // gone reads what the other side has sent, which nobody wants, and reports whether it has closed.
 func gone(raw syscall.RawConn, buf []byte) (is bool) {
 	err := raw.Read(func(fd uintptr) bool {
-		n, err := unix.Read(int(fd), buf)
-		is = n == 0 && err == nil || err != nil && err != unix.EAGAIN && err != unix.EINTR
+		n, err := syscall.Read(int(fd), buf)
+		is = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
 		return true // if there is more, there is another event
 	})
 	return is || err != nil
