@@ -37,6 +37,7 @@ func TestImagesOfTheDesk(t *testing.T) {
 	<-d.Asks(t.Context(), "shop", "/home/dev/shop", "Bash", rig.Command("git push --force origin main"))
 	b.View("History")
 	rig.Eventually(t, rig.Soon, "all is in the history", func() bool { return b.Count("[data-ui=decision]") == 5 })
+	rig.Eventually(t, rig.Soon, "nothing is announced any more", func() bool { return b.Count("[data-ui=toast]") == 0 })
 	b.Image("history-phone.png")
 
 	b.View("Inbox")
