@@ -91,6 +91,15 @@ func (s *hangups) forget(key uint64) {
 	delete(s.held, key)
 }
 
+// drop is called when the other side is gone. The connection leaves the set before it closes: writing an answer that
+// nobody reads takes until its deadline, and all that time the end of the other side would be one more event.
+func (s *hangups) drop(h *heldHook) {
+	s.forget(h.key)
+	_ = s.epoll.Control(func(on uintptr) {
+		_ = h.raw.Control(func(fd uintptr) { _ = syscall.EpollCtl(int(on), syscall.EPOLL_CTL_DEL, int(fd), nil) })
+	})
+}
+
 // rawUnix is the connection beneath a connection, nil if that is not on a unix socket.
 func rawUnix(c net.Conn) syscall.RawConn {
 	if x, ok := c.(*slot); ok {
@@ -127,7 +136,7 @@ func (s *hangups) run() {
 			h := s.held[uint64(uint32(e.Fd))|uint64(uint32(e.Pad))<<32]
 			s.mu.Unlock()
 			if h != nil && gone(h.raw, buf) {
-				s.forget(h.key)
+				s.drop(h)
 				go h.leave()
 			}
 		}
