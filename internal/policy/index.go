@@ -16,8 +16,9 @@ type index struct {
 }
 
 type programRules struct {
-	byArg map[string][]*rule
-	rest  []*rule
+	byArg  map[string][]*rule
+	anyArg []*rule // those of byArg, each once, in the order of the rules
+	rest   []*rule
 }
 
 func (x *index) add(r *rule) {
@@ -54,6 +55,9 @@ func (x *index) add(r *rule) {
 		}
 		if first == nil {
 			at.rest = append(at.rest, r)
+		}
+		if len(first) > 0 {
+			at.anyArg = append(at.anyArg, r)
 		}
 		for _, a := range first {
 			at.byArg[a] = append(at.byArg[a], r)
@@ -141,12 +145,7 @@ func (x *index) guardsReading(argv []shell.Word, visit func(*rule) bool) bool {
 	how := waysOf(name[strings.LastIndexByte(name, '/')+1:])
 	for _, w := range argv[1:] {
 		if !w.Static || how&shortened != 0 || how != 0 && strings.ContainsAny(w.Text, ":/") { // it may become the word, or be another spelling
-			for _, rules := range at.byArg {
-				if !each(rules, visit) {
-					return false
-				}
-			}
-			return true
+			return each(at.anyArg, visit)
 		}
 		if !each(at.byArg[w.Text], visit) {
 			return false
