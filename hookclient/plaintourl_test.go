@@ -77,11 +77,13 @@ func foreignSocket(t *testing.T) (socket, owner string, said func() int) {
 			})
 		}
 	})
-	return socket, strconv.Itoa(os.Geteuid() + 1), func() int {
+	said = func() int {
 		l.Close()
 		readers.Wait()
 		return bytes
 	}
+	t.Cleanup(func() { said() })
+	return socket, strconv.Itoa(os.Geteuid() + 1), said
 }
 
 // plain hands over an event of a session as the hook does, and returns its id and what it warned of.
