@@ -27,6 +27,8 @@ import (
 //     acknowledgement with ok. Without ok it is not the host's: taken back, expired, forgotten, of another.
 //   - A message that is sent comes again on each connection until it is taken, refused or over; the host knows
 //     it by its id. It may leave it for as long as its session is busy: until it is taken it can be taken back.
+//   - What the agents are is said when it changes, once a second at most, and before a message is said to be over:
+//     from then on only the sessions in it say whose a session is.
 //   - Held are the messages that the broker has as taken or started by this host. Of one that is not in its
 //     journal the host says lost.
 //

@@ -309,6 +309,12 @@ func (l *link) flush() error {
 		if l.sent[f.ID] {
 			continue
 		}
+		if f.Type == api.HostEnded || f.Type == api.HostLost {
+			// Until now the message tells the broker whose the session is.
+			if err := l.tellAgents(); err != nil {
+				return err
+			}
+		}
 		if err := l.write(f); err != nil {
 			return err
 		}
@@ -322,6 +328,11 @@ func (l *link) flush() error {
 	if time.Since(l.agentsAt) < agentsEvery {
 		return nil
 	}
+	return l.tellAgents()
+}
+
+// tellAgents says what the agents and their sessions are if that is not what was said last.
+func (l *link) tellAgents() error {
 	before := l.told
 	if agents := l.agents(); !reflect.DeepEqual(agents, before) {
 		return l.write(api.HostFrame{Type: api.HostAgents, Agents: agents})

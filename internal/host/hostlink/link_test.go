@@ -116,6 +116,7 @@ type fake struct {
 	halted  []bool
 	acked   chan string
 	forgot  []string
+	made    bool // a session
 }
 
 func (f *fake) Offer(o executor.Order) {
@@ -154,7 +155,15 @@ func (f *fake) Answer(_ context.Context, ask api.HostAsk) api.HostAnswer {
 	return api.HostAnswer{Status: http.StatusConflict, Detail: ask.What + " of " + ask.Session}
 }
 
-func (f *fake) Agents() []api.Agent { return []api.Agent{{Name: "coder"}} }
+func (f *fake) Agents() []api.Agent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := api.Agent{Name: "coder"}
+	if f.made {
+		a.Sessions = []api.AgentSession{{SessionID: "s", Status: api.AgentIdle}}
+	}
+	return []api.Agent{a}
+}
 func (f *fake) Outbox() []api.HostFrame {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -252,5 +261,40 @@ func TestWhatIsAsked(t *testing.T) {
 	})
 	if a := <-heard; a.Type != api.HostAnswers || a.ID != "q" || a.Answer == nil || a.Answer.Status != http.StatusConflict || a.Answer.Detail != "diff of s" {
 		t.Errorf("%+v, then %v", a, err)
+	}
+}
+
+// Until a message is over it tells the broker whose the session is, and from then on the list of agents does: the broker has
+// that first, however short the turn was.
+func TestWhoseTheSessionIsIsToldFirst(t *testing.T) {
+	f := &fake{refused: map[string]string{}, acked: make(chan string, 1)}
+	heard := make(chan api.HostFrame, 2)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		var frame api.HostFrame
+		_ = conn.ReadJSON(&frame)
+		f.mu.Lock()
+		f.made, f.outbox = true, []api.HostFrame{{Type: api.HostEnded, ID: "e", Message: "m"}}
+		f.mu.Unlock()
+		_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerWelcome, Lease: 30})
+		for range 2 {
+			var frame api.HostFrame
+			if conn.ReadJSON(&frame) == nil {
+				heard <- frame
+			}
+		}
+		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4401, ""), time.Now().Add(time.Second))
+	}))
+	defer srv.Close()
+	_ = Run(t.Context(), Config{
+		ID: thisHost, URL: srv.URL, Token: "secret", Name: "box", Version: "1", Executor: f, Accept: func() ([]string, error) { return nil, nil },
+		Changed: make(chan struct{}), Logf: t.Logf,
+	})
+	if first, then := <-heard, <-heard; first.Type != api.HostAgents || len(first.Agents) != 1 || len(first.Agents[0].Sessions) != 1 || then.Type != api.HostEnded {
+		t.Errorf("%+v, then %+v", first, then)
 	}
 }
