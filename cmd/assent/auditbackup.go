@@ -93,10 +93,13 @@ func verifyState(ctx context.Context, dir string, opts audit.VerifyOptions) (rep
 	}()
 	opts.Read = time.Now()
 	from, to := io.Pipe()
+	exported := make(chan struct{})
 	go func() {
+		defer close(exported)
 		_ = to.CloseWithError(l.Export(ctx, time.Time{}, tree.NewLineWriter(to)))
 	}()
 	rep, err = audit.VerifyLines(from, opts)
-	_ = from.Close() // so that the export ends
+	_ = from.Close() // so that the export ends, before what it reads is closed
+	<-exported
 	return rep, err
 }
