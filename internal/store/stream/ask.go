@@ -92,6 +92,9 @@ func (s *Stream) Answer(name string, f func(ctx context.Context, question []byte
 	_ = s.record.nc.FlushTimeout(subscribeWait)
 	return func() {
 		_ = sub.Unsubscribe()
+		if s.record.nc.IsConnected() { // until the server knows, it sends questions here that nobody answers
+			_ = s.record.nc.FlushTimeout(subscribeWait)
+		}
 		cancel()
 		for range maxAnswers {
 			slots <- struct{}{} // and so none is being made, and none begins

@@ -13,7 +13,9 @@ func TestBrokersAskEachOther(t *testing.T) {
 	x := startExternal(t, 1<<20)
 	a, b := open(t, Config{URL: x.srv.ClientURL()}), open(t, Config{URL: x.srv.ClientURL()})
 	ask := func(question string) (string, error) {
-		answer, err := b.Ask(t.Context(), "h1", []byte(question))
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		answer, err := b.Ask(ctx, "h1", []byte(question))
 		return string(answer), err
 	}
 	if _, err := ask("x"); !errors.Is(err, ErrNobody) {
@@ -55,7 +57,7 @@ func TestBrokersAskEachOther(t *testing.T) {
 	if _, err := b.Ask(t.Context(), "h1.>", nil); !errors.Is(err, ErrNobody) {
 		t.Errorf("no plain name: %v", err)
 	}
-	go func() { _, _ = ask("hold") }()
+	go func() { _, _ = b.Ask(t.Context(), "h1", []byte("hold")) }()
 	<-held
 	stop()
 	<-ended // what was being made when it stopped is over
