@@ -107,6 +107,26 @@ func (b *Broker) Ended(ctx context.Context, before uint64, limit int) ([]View, e
 	return views, nil
 }
 
+// EachEnded visits what Ended lists, until visit returns false. It reports whether there was no more.
+func (b *Broker) EachEnded(ctx context.Context, visit func(*View) bool) (all bool, err error) {
+	const page = 50
+	for before := uint64(0); ; {
+		views, err := b.Ended(ctx, before, page)
+		if err != nil {
+			return false, err
+		}
+		for i := range views {
+			if !visit(&views[i]) {
+				return false, nil
+			}
+			before = views[i].SettledSeq
+		}
+		if len(views) == 0 {
+			return true, nil
+		}
+	}
+}
+
 // read folds a request from the log.
 func (b *Broker) read(ctx context.Context, id string) (folded, error) {
 	recs, err := b.Trace(ctx, id)

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -620,7 +621,20 @@ func TestTraceAndEnded(t *testing.T) {
 				before = v.SettledSeq
 			}
 		}
+		for stop := range len(all) + 1 {
+			var ids []string
+			complete, err := r.b.EachEnded(t.Context(), func(v *broker.View) bool {
+				ids = append(ids, v.ID)
+				return len(ids) != stop
+			})
+			if visited := cmp.Or(stop, len(all)); err != nil || complete != (stop == 0) || len(ids) != visited || ids[visited-1] != all[len(all)-visited].ID {
+				t.Errorf("EachEnded until %d: %v, %v, %v", stop, ids, complete, err)
+			}
+		}
 		r.log.Down(true)
+		if complete, err := r.b.EachEnded(t.Context(), func(*broker.View) bool { return true }); complete || !errors.Is(err, broker.ErrUnavailable) {
+			t.Errorf("EachEnded: %v, %v", complete, err)
+		}
 		if _, err := r.b.Ended(t.Context(), 0, 0); !errors.Is(err, broker.ErrUnavailable) {
 			t.Errorf("Ended: %v", err)
 		}

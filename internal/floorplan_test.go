@@ -27,6 +27,7 @@ var plan = []struct {
 		internal/agent/tool
 		internal/api
 		internal/audit
+		internal/audit/backup
 		internal/auth
 		internal/auth/devicekey
 		internal/auth/signed
@@ -57,6 +58,7 @@ var plan = []struct {
 		internal/intake
 		internal/machines
 		internal/policy/batch
+		internal/policy/checked
 		internal/policy/contain
 		internal/policy/contained
 		internal/policy/effects
@@ -143,6 +145,7 @@ var plan = []struct {
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
 	{"internal/audit", "internal/agent/claude/describe internal/api internal/auth internal/auth/signed internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
+	{"internal/audit/backup", "internal/audit internal/store/stream internal/store/tree internal/text/show", "it reads what a broker left behind, and asks none"},
 
 	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/host/regular internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/devicekey", "internal/hook internal/host/regular", "it keeps one key, and knows no broker"},
@@ -192,6 +195,7 @@ var plan = []struct {
 
 	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson internal/text/strictyaml", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
+	{"internal/policy/checked", "internal/auth/signed internal/policy internal/policy/files internal/policy/importer", "it tells who writes rules, and answers nobody"},
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},

@@ -99,10 +99,8 @@ func (a *app) acpBroker(cmd *cobra.Command, f acpFlags) (hookclient.Config, erro
 		if err != nil {
 			return hookclient.Config{}, usagef("--state-dir: %w", err)
 		}
-		a.stateDir, f.socket = dir, filepath.Join(dir, "hook.sock")
-		if info, err := a.runtime(); err == nil && info.Socket != "" {
-			f.socket = info.Socket
-		}
+		a.stateDir = dir
+		f.socket = a.hookSocket(filepath.Join(dir, "hook.sock"))
 		flags = append(flags, "--socket", f.socket)
 	}
 	cfg, err := hookclient.ReadConfig(flags, os.Getenv)

@@ -12,12 +12,13 @@ import (
 	"syscall"
 
 	"assent/internal/auth"
+	"assent/internal/setup/statedir"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
 // announce tells the person at the terminal where the page is and how to begin.
-func (a *app) announce(who *auth.Auth, page string, info runtimeInfo, noLink bool) {
+func (a *app) announce(who *auth.Auth, page string, info statedir.Broker, noLink bool) {
 	fmt.Fprintf(a.out, "assent is ready.\n  page    %s\n  socket  %s\n", info.HTTPURL, info.Socket)
 	if noLink || kept(a.out, os.Getenv) {
 		fmt.Fprintln(a.out, "To pair a browser:", typed(), "pair")

@@ -17,6 +17,7 @@ import (
 	"assent/hookclient"
 	"assent/internal/api"
 	"assent/internal/audit"
+	"assent/internal/audit/backup"
 	"assent/internal/store/stream"
 	"assent/internal/store/tree"
 	"assent/internal/text/show"
@@ -253,6 +254,24 @@ broker refuses such signatures, but whoever has both the device and the broker c
 	c.Flags().DurationVar(&skew, "skew", audit.Skew, "how far the clocks of brokers and devices may have differed")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
+}
+
+// verifyNamed verifies what a person named: an export, a proof, standard input or a directory.
+func verifyNamed(ctx context.Context, name string, opts audit.VerifyOptions) (rep audit.Report, err error) {
+	in := os.Stdin
+	if fi, err := os.Stat(name); err == nil && fi.IsDir() {
+		return backup.Verify(ctx, name, opts)
+	}
+	if name != "-" {
+		if in, err = os.Open(name); err != nil {
+			return rep, fmt.Errorf("%w; write one with: assent audit export --output %s", err, name)
+		}
+		defer in.Close()
+	}
+	if rep, err = audit.VerifyLines(in, opts); err != nil {
+		return rep, fmt.Errorf("read %s: %w", name, err)
+	}
+	return rep, nil
 }
 
 func (a *app) printVerified(rep *audit.Report) {

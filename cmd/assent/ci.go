@@ -22,6 +22,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/policy/files"
 	"assent/internal/policy/suggest"
+	"assent/internal/setup/statedir"
 	"assent/internal/terminal"
 )
 
@@ -228,7 +229,7 @@ func (a *app) ciOwn(ctx, early context.Context, flags ciFlags) (*ci.Broker, erro
 		return nil, fmt.Errorf("rules: %s:%d: %s; fix it, and see: assent rules check %s", p.File, p.Line, p.Message, p.File)
 	}
 	stop, err := ci.StartOwn(ctx, early, a.stateDir, func(ctx context.Context, ready func()) error {
-		return a.serve(ctx, f, func(*auth.Auth, string, runtimeInfo) { ready() })
+		return a.serve(ctx, f, func(*auth.Auth, string, statedir.Broker) { ready() })
 	})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,47 +16,18 @@ import (
 	"assent/internal/auth/devicekey"
 	"assent/internal/host/regular"
 	"assent/internal/setup/statedir"
-	"assent/internal/text/digest"
 	"assent/internal/text/show"
 	"assent/internal/text/strictjson"
 )
 
-// Bounds of the files of a running broker, in bytes.
-const (
-	maxToken   = 4 << 10
-	maxRuntime = 1 << 20 // runtime.json
-)
-
-// runtimeInfo is <state>/runtime.json: where the running broker is to be found.
-type runtimeInfo struct {
-	PID     int    `json:"pid"`
-	HTTPURL string `json:"http_url"`
-	Socket  string `json:"socket"`
-	Version string `json:"version"`
-	// CertSHA256 is the broker's certificate, by which the commands know it: its names may
-	// not include the address they use. Empty without TLS.
-	CertSHA256 string `json:"cert_sha256,omitempty"`
-}
-
-// tlsConfig accepts the one certificate that runtime.json names.
-func (i runtimeInfo) tlsConfig() *tls.Config {
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: true, // VerifyConnection checks the certificate itself instead of its names
-		VerifyConnection: func(s tls.ConnectionState) error {
-			if digest.Of(s.PeerCertificates[0].Raw) != i.CertSHA256 {
-				return errors.New("the certificate is not the one the broker wrote to runtime.json")
-			}
-			return nil
-		},
-	}
-}
+// maxToken bounds the file of a running broker's token, in bytes.
+const maxToken = 4 << 10
 
 // client is the API of the running broker, or of the one that --url names, with the commands' exit
 // codes.
 type client struct {
 	*api.Client
-	info  runtimeInfo // of a broker elsewhere the URL only
+	info  statedir.Broker // of a broker elsewhere the URL only
 	token string
 	tls   *tls.Config
 	// signs is the key that the token is bound to; nil: it is bound to none.
@@ -97,14 +67,14 @@ func (a *app) reach() (*client, error) {
 	return newClient(config, info), nil
 }
 
-func newClient(config api.ClientConfig, info runtimeInfo) *client {
+func newClient(config api.ClientConfig, info statedir.Broker) *client {
 	return &client{Client: api.NewClient(config), info: info, token: config.Token, tls: config.TLS}
 }
 
 // address is where the broker is and how it is known.
-func (a *app) address() (api.ClientConfig, runtimeInfo, error) {
+func (a *app) address() (api.ClientConfig, statedir.Broker, error) {
 	config := api.ClientConfig{UntrustedHint: "if its certificate is your own, name it: --cacert FILE"}
-	var info runtimeInfo
+	var info statedir.Broker
 	var err error
 	if a.url != "" {
 		info.HTTPURL = a.url
@@ -119,30 +89,31 @@ func (a *app) address() (api.ClientConfig, runtimeInfo, error) {
 		if info, err = a.runtime(); err != nil {
 			return config, info, err
 		}
-		config.TLS = info.tlsConfig()
+		config.TLS = info.TLS()
 		config.Hint = "is it running? start it with: " + typed() + " serve"
 	}
 	config.URL = info.HTTPURL
 	return config, info, nil
 }
 
-func (a *app) runtime() (runtimeInfo, error) {
-	var info runtimeInfo
-	path := filepath.Join(a.stateDir, "runtime.json")
-	b, err := statedir.ReadFile(path, maxRuntime)
-	if errors.Is(err, os.ErrNotExist) {
-		return info, noBroker(fmt.Errorf("no broker is running for the state directory %s; start one with: %s up, or %[2]s serve", a.stateDir, typed()))
+// runtime is the broker that runs for the state directory.
+func (a *app) runtime() (statedir.Broker, error) {
+	info, err := statedir.ReadBroker(a.stateDir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		err = noBroker(fmt.Errorf("no broker is running for the state directory %s; start one with: %s up, or %[2]s serve", a.stateDir, typed()))
+	case errors.Is(err, os.ErrPermission):
+		err = fmt.Errorf("%w; it is another user's broker: reach it with --url and ASSENT_TOKEN", err)
 	}
-	if errors.Is(err, os.ErrPermission) {
-		return info, fmt.Errorf("read %s: %w; it is another user's broker: reach it with --url and ASSENT_TOKEN", path, err)
+	return info, err
+}
+
+// hookSocket is where the running broker listens for hooks; where none runs it is otherwise.
+func (a *app) hookSocket(otherwise string) string {
+	if info, err := a.runtime(); err == nil && info.Socket != "" {
+		return info.Socket
 	}
-	if err != nil {
-		return info, fmt.Errorf("read %s: %w", path, err)
-	}
-	if err := json.Unmarshal(b, &info); err != nil {
-		return info, fmt.Errorf("read %s: %w; restart the broker", path, err)
-	}
-	return info, nil
+	return otherwise
 }
 
 func refusedf(format string, args ...any) error {

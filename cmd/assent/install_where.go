@@ -141,11 +141,7 @@ func (a *app) hookArgv(f installFlags) ([]string, error) {
 	}
 	socket := f.socket
 	if socket == "" {
-		if info, err := a.runtime(); err == nil && info.Socket != "" {
-			socket = info.Socket
-		} else {
-			socket = defaultSocket(a.stateDir, os.Getenv)
-		}
+		socket = a.hookSocket(defaultSocket(a.stateDir, os.Getenv))
 	}
 	return onSocket([]string{stable(program)}, socket, f.socketOwner)
 }

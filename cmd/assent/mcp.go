@@ -60,10 +60,7 @@ repository in which the agent works. The token for --url is read from hook.conf 
 				return a.printMCP(f, cmp.Or(url, a.url))
 			}
 			if f.socket == "" && url == "" && cmd.Flags().Changed("state-dir") {
-				f.socket = filepath.Join(a.stateDir, "hook.sock") // where it is without a runtime directory
-				if info, err := a.runtime(); err == nil && info.Socket != "" {
-					f.socket = info.Socket
-				}
+				f.socket = a.hookSocket(filepath.Join(a.stateDir, "hook.sock")) // where it is without a runtime directory
 			}
 			if f.socket == "" && url == "" {
 				return usagef("say where the broker is, with --socket, --url or --state-dir; assent mcp --print writes a configuration that does")
@@ -105,10 +102,7 @@ func (a *app) mcpServers(f mcpFlags, url string) (any, error) {
 	if url == "" || f.socket != "" {
 		socket := f.socket
 		if socket == "" {
-			socket = defaultSocket(a.stateDir, os.Getenv)
-			if info, err := a.runtime(); err == nil && info.Socket != "" {
-				socket = info.Socket
-			}
+			socket = a.hookSocket(defaultSocket(a.stateDir, os.Getenv))
 		}
 		if socket, err = filepath.Abs(socket); err != nil {
 			return nil, fmt.Errorf("--socket: %w", err)

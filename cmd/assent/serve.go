@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"assent/internal/auth"
+	"assent/internal/setup/statedir"
 )
 
 func (a *app) serveCmd() *cobra.Command {
@@ -34,7 +34,7 @@ To listen beyond loopback, the broker needs a certificate, or a proxy in front o
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilHangup(cmd.Context())
 			defer stop()
-			return a.serve(ctx, f, func(who *auth.Auth, page string, info runtimeInfo) {
+			return a.serve(ctx, f, func(who *auth.Auth, page string, info statedir.Broker) {
 				a.announce(who, page, info, f.noLink)
 			})
 		},
@@ -46,7 +46,7 @@ To listen beyond loopback, the broker needs a certificate, or a proxy in front o
 // serve is the picture of the system: the record below, those who read it, the rules, the listeners, the server
 // on top, and what flows between them. It calls ready, once, when hooks and browsers are served, and returns when
 // ctx is done or a part fails.
-func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth, page string, info runtimeInfo)) (err error) {
+func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth, page string, info statedir.Broker)) (err error) {
 	d, err := a.newDaemon(f)
 	if err != nil {
 		return err
@@ -59,13 +59,13 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	g := newGroup(ctx)
 	d.run(g)
-	info := runtimeInfo{PID: os.Getpid(), HTTPURL: d.url, Socket: d.socket, Version: version(), CertSHA256: d.fingerprint}
-	if err = writeRuntime(a.stateDir, info); err == nil {
+	info := statedir.Broker{PID: os.Getpid(), HTTPURL: d.url, Socket: d.socket, Version: version(), CertSHA256: d.fingerprint}
+	if err = info.Write(a.stateDir); err == nil {
 		ready(d.who, d.srv.URL(), info)
 		<-g.ctx.Done()
 		d.log.Info("stopping; waiting hooks will come back to the next broker")
 	}
 	g.stop()
-	os.Remove(filepath.Join(a.stateDir, "runtime.json"))
+	statedir.RemoveBroker(a.stateDir)
 	return errors.Join(err, d.finish(), g.wait())
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -32,24 +29,6 @@ func finish(servers ...*http.Server) {
 		})
 	}
 	wg.Wait()
-}
-
-// writeRuntime tells the commands where the broker is. It comes last: who finds it, finds a
-// broker that is ready.
-func writeRuntime(stateDir string, info runtimeInfo) error {
-	b, err := json.Marshal(info)
-	if err != nil {
-		return fmt.Errorf("encode runtime.json: %w", err)
-	}
-	path := filepath.Join(stateDir, "runtime.json")
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", tmp, err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }
 
 // closing joins the error of a part's Close to *err.

@@ -173,17 +173,7 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 	f.noLink = true
 	amqpURL := f.amqpURL
 	f.amqpURL = "" // it holds a password, and other users can see the flags of a process
-	s := service.Spec{
-		Program: program,
-		Args:    append([]string{"serve", "--state-dir", a.stateDir}, f.args()...),
-		LogFile: service.LogFile(a.stateDir),
-	}
-	if d := env("XDG_STATE_HOME"); filepath.IsAbs(d) { // where hooks spool, which no flag says
-		s.Env = append(s.Env, "XDG_STATE_HOME="+d)
-	}
-	if d := env("XDG_CONFIG_HOME"); filepath.IsAbs(d) { // where the rules are
-		s.Env = append(s.Env, "XDG_CONFIG_HOME="+d)
-	}
+	s := service.SpecOf(program, a.stateDir, env, append([]string{"serve", "--state-dir", a.stateDir}, f.args()...)...)
 	if amqpURL != "" {
 		s.Env = append(s.Env, "ASSENT_AMQP_URL="+amqpURL)
 	}
@@ -248,16 +238,16 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 
 // ready returns the broker of the state directory and whether it serves hooks now. A broker that
 // does not answer at all has no process id here.
-func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
+func (a *app) ready(ctx context.Context) (statedir.Broker, bool) {
 	c, err := a.reach()
 	if err != nil {
-		return runtimeInfo{}, false
+		return statedir.Broker{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	status, err := c.Status(ctx, "/readyz")
 	if err != nil {
-		return runtimeInfo{}, false
+		return statedir.Broker{}, false
 	}
 	return c.info, status == http.StatusNoContent
 }

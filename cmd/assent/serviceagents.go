@@ -59,17 +59,12 @@ func hostFile() (file optin.File, path string, err error) {
 // agentsSpec makes the host of the service the one of this terminal: the same agents and state directory, and the
 // same programs, because agents find theirs by its PATH.
 func (a *app) agentsSpec(program, name string, env func(string) string) (service.Spec, error) {
-	s := service.Spec{Program: program, Args: []string{"agent", "serve", "--state-dir", a.stateDir, "--name", name}, LogFile: service.LogFile(a.stateDir)}
+	s := service.SpecOf(program, a.stateDir, env, "agent", "serve", "--state-dir", a.stateDir, "--name", name)
 	if a.url != "" {
 		s.Args = append(s.Args, "--url", a.url)
 	}
 	if a.caCert != "" {
 		s.Args = append(s.Args, "--cacert", a.caCert)
-	}
-	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME"} {
-		if d := env(name); filepath.IsAbs(d) {
-			s.Env = append(s.Env, name+"="+d)
-		}
 	}
 	if path := env("PATH"); path != "" {
 		s.Env = append(s.Env, "PATH="+path)

@@ -8,6 +8,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/setup/statedir"
 )
 
 // A decision that the broker could not see recorded may stand all the same.
@@ -22,7 +23,7 @@ func TestDecisionAfterA503(t *testing.T) {
 	defer srv.Close()
 	r := &api.Request{}
 	r.ID = "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10"
-	_, err := newClient(api.ClientConfig{URL: srv.URL}, runtimeInfo{}).decide(t.Context(), r, hook.Decision{Behavior: hook.BehaviorAllow})
+	_, err := newClient(api.ClientConfig{URL: srv.URL}, statedir.Broker{}).decide(t.Context(), r, hook.Decision{Behavior: hook.BehaviorAllow})
 	if err == nil || !strings.Contains(err.Error(), "not known") || !strings.Contains(err.Error(), "trace "+r.ID) || posts != 1 {
 		t.Errorf("%v after %d posts", err, posts)
 	}

@@ -18,6 +18,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/setup/installer"
 	"assent/internal/setup/phone"
+	"assent/internal/setup/statedir"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
@@ -318,10 +319,10 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 		return err
 	}
 	u.f.serve.log = log.WithOptions(zap.WrapCore(u.log.wrap))
-	ready := make(chan runtimeInfo, 1)
+	ready := make(chan statedir.Broker, 1)
 	u.ended = make(chan error, 1)
 	go func() {
-		u.ended <- u.serve(ctx, u.f.serve, func(_ *auth.Auth, _ string, info runtimeInfo) { ready <- info })
+		u.ended <- u.serve(ctx, u.f.serve, func(_ *auth.Auth, _ string, info statedir.Broker) { ready <- info })
 	}()
 	select {
 	case info := <-ready:

@@ -90,39 +90,40 @@ func installation(stateDir string) (update.Installation, programs.Way, error) {
 	return update.Installation{Bin: filepath.Dir(self), Lock: filepath.Join(stateDir, "update.lock")}, programs.Of(self, dpkgLists), nil
 }
 
-// instead is the command that updates what came this way, "" where assent update does.
-func instead(way programs.Way) string {
-	switch way {
-	case programs.ByNPM:
-		return "npx assent@latest up (or npm install -g assent@latest, then assent install)"
-	case programs.ByDebian:
-		return "sudo apt install ./assent_VERSION_" + runtime.GOARCH + ".deb"
-	case programs.ByBrew:
-		return "brew upgrade assent"
-	}
-	return ""
-}
-
 func (a *app) update(ctx context.Context, f updateFlags) error {
 	in, way, err := installation(a.stateDir)
 	if err != nil {
 		return err
 	}
-	done := updated{Current: version(), Way: string(way), Instead: instead(way), Previous: in.Previous()}
+	done := updated{Current: version(), Way: string(way), Instead: way.Instead(), Previous: in.Previous()}
 	if done.Instead != "" && !f.check {
 		return fmt.Errorf("this assent came by %s, and is updated there: %s", way, done.Instead)
 	}
 	if err := statedir.Make(a.stateDir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	err = in.Locked(ctx, func() error {
-		if f.back {
-			return a.goBack(ctx, in, &done)
-		}
-		return a.goOn(ctx, in, f, &done)
-	})
+	source, err := a.releases(f.from)
 	if err != nil {
 		return shown(err)
+	}
+	var c update.Change
+	err = in.Locked(ctx, func() (err error) {
+		if f.back {
+			c, err = in.GoBack(ctx, done.Current)
+		} else {
+			c, err = in.Update(ctx, source, done.Current, f.to, f.check)
+		}
+		return err
+	})
+	if errors.Is(err, update.ErrOlder) {
+		err = &exitError{exitRefused, err}
+	}
+	if err != nil {
+		return shown(err)
+	}
+	done.Found, done.Newer, done.Replaced = c.Found, c.Newer, c.Replaced
+	if c.Unshared != nil {
+		fmt.Fprintln(a.err, "note: man pages and docs stay as they were:", show.Line(c.Unshared.Error()))
 	}
 	if done.Replaced {
 		done.Previous = in.Previous()
@@ -135,70 +136,17 @@ func (a *app) update(ctx context.Context, f updateFlags) error {
 	return err
 }
 
-// goOn takes the release that lies there, if it may.
-func (a *app) goOn(ctx context.Context, in update.Installation, f updateFlags, done *updated) error {
-	source := update.Source{Key: releaseKey, At: cmp.Or(f.from, releasesAt), System: runtime.GOOS, Arch: runtime.GOARCH, Progress: a.downloadProgress()}
-	if f.from != "" && !strings.Contains(f.from, "://") {
-		abs, err := filepath.Abs(f.from)
+// releases is where releases lie: what was built in, or what --from says.
+func (a *app) releases(from string) (update.Source, error) {
+	s := update.Source{Key: releaseKey, At: cmp.Or(from, releasesAt), System: runtime.GOOS, Arch: runtime.GOARCH, Progress: a.downloadProgress()}
+	if from != "" && !strings.Contains(from, "://") {
+		abs, err := filepath.Abs(from)
 		if err != nil {
-			return fmt.Errorf("--from: %w", err)
+			return s, fmt.Errorf("--from: %w", err)
 		}
-		source.At = abs
+		s.At = abs
 	}
-	release, err := source.Find(ctx, f.to)
-	switch {
-	case errors.Is(err, update.ErrNoKey):
-		return fmt.Errorf("%w; install it again from where you got it, or build it from a newer source", err)
-	case err != nil:
-		return fmt.Errorf("find the newest release: %w", err)
-	}
-	done.Found, done.Newer = release.Version, update.Newer(release.Version, done.Current)
-	older := update.Newer(done.Current, release.Version)
-	switch {
-	case f.check, release.Version == done.Current:
-		return nil
-	case older && f.to == "":
-		return &exitError{exitRefused, fmt.Errorf("%w: there lies %s, and this is %s; to go there all the same: assent update --to %s", update.ErrOlder, release.Version, done.Current, release.Version)}
-	}
-	dir, err := in.Stage()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	staged, err := source.Fetch(ctx, release, dir)
-	if err != nil {
-		return err
-	}
-	return a.replace(ctx, in, staged, done)
-}
-
-// goBack takes the programs from before the last update.
-func (a *app) goBack(ctx context.Context, in update.Installation, done *updated) error {
-	dir, err := in.Stage()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	staged, err := in.Back(dir)
-	if err != nil {
-		return err
-	}
-	done.Found, done.Newer = staged.Version, update.Newer(staged.Version, done.Current)
-	return a.replace(ctx, in, staged, done)
-}
-
-func (a *app) replace(ctx context.Context, in update.Installation, staged update.Staged, done *updated) error {
-	if err := staged.Try(ctx); err != nil {
-		return err
-	}
-	if err := in.Replace(staged, done.Current); err != nil {
-		return err
-	}
-	done.Replaced = true
-	if err := in.Share(staged); err != nil {
-		fmt.Fprintln(a.err, "note: man pages and docs stay as they were:", show.Line(err.Error()))
-	}
-	return nil
+	return s, nil
 }
 
 // restartBroker has the service run the new programs, and finds out what runs.

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -54,6 +55,19 @@ func Of(path, dpkg string) Way {
 		return ByScript
 	}
 	return ByHand
+}
+
+// Instead is the command that updates what came this way, "" where assent update does.
+func (w Way) Instead() string {
+	switch w {
+	case ByNPM:
+		return "npx assent@latest up (or npm install -g assent@latest, then assent install)"
+	case ByDebian:
+		return "sudo apt install ./assent_VERSION_" + runtime.GOARCH + ".deb"
+	case ByBrew:
+		return "brew upgrade assent"
+	}
+	return ""
 }
 
 // List is the list that install.sh keeps of the files it installed, for programs in bin.

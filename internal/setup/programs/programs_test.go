@@ -122,3 +122,12 @@ func TestKeep(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 }
+
+// What a package manager brought is updated there, and by nobody else.
+func TestInstead(t *testing.T) {
+	for way, want := range map[Way]string{ByHand: "", ByScript: "", ByNPM: "npx assent@latest up", ByDebian: "sudo apt install ./assent_", ByBrew: "brew upgrade assent"} {
+		if got := way.Instead(); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q", way, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/xml"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,6 +19,18 @@ type Spec struct {
 	Args    []string
 	Env     []string // NAME=value
 	LogFile string   // for a manager that keeps no log itself
+}
+
+// SpecOf is the spec of a program of a state directory that finds what this terminal's would, whose environment is env: where hooks
+// spool, and where the rules are. No flag says either.
+func SpecOf(program, stateDir string, env func(string) string, args ...string) Spec {
+	s := Spec{Program: program, Args: args, LogFile: LogFile(stateDir)}
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME"} {
+		if dir := env(name); filepath.IsAbs(dir) {
+			s.Env = append(s.Env, name+"="+dir)
+		}
+	}
+	return s
 }
 
 // Unwritable returns a text of the spec that no service file can hold: control characters, bytes

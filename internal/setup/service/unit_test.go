@@ -112,3 +112,12 @@ func TestServesOneStateDirectory(t *testing.T) {
 		}
 	}
 }
+
+// A service finds what the hooks of this terminal find, and keeps nothing else of its environment.
+func TestSpecOf(t *testing.T) {
+	env := map[string]string{"XDG_STATE_HOME": "/home/dev/my state", "XDG_CONFIG_HOME": "not/absolute", "ASSENT_TOKEN": "secret"}
+	s := SpecOf("/bin/assent", "/state", func(name string) string { return env[name] }, "serve", "--no-link")
+	if s.Program != "/bin/assent" || s.LogFile != LogFile("/state") || !slices.Equal(s.Args, []string{"serve", "--no-link"}) || !slices.Equal(s.Env, []string{"XDG_STATE_HOME=/home/dev/my state"}) {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,4 +1,5 @@
-package main
+// Package backup verifies the record in a state directory in which no broker works, such as an unpacked backup.
+package backup
 
 import (
 	"context"
@@ -16,27 +17,9 @@ import (
 	"assent/internal/text/show"
 )
 
-// verifyNamed verifies what a person named: an export, a proof, standard input or a directory.
-func verifyNamed(ctx context.Context, name string, opts audit.VerifyOptions) (rep audit.Report, err error) {
-	in := os.Stdin
-	if fi, err := os.Stat(name); err == nil && fi.IsDir() {
-		return verifyBackup(ctx, name, opts)
-	}
-	if name != "-" {
-		if in, err = os.Open(name); err != nil {
-			return rep, fmt.Errorf("%w; write one with: assent audit export --output %s", err, name)
-		}
-		defer in.Close()
-	}
-	if rep, err = audit.VerifyLines(in, opts); err != nil {
-		return rep, fmt.Errorf("read %s: %w", name, err)
-	}
-	return rep, nil
-}
-
-// verifyBackup verifies the record of a state directory in which no broker works, as an export of the broker would be. It works on a
-// copy, so the backup stays as it is.
-func verifyBackup(ctx context.Context, dir string, opts audit.VerifyOptions) (rep audit.Report, err error) {
+// Verify verifies the record of a state directory as an export of its broker would be. It works on a copy, so the backup stays as
+// it is.
+func Verify(ctx context.Context, dir string, opts audit.VerifyOptions) (rep audit.Report, err error) {
 	tmp, err := os.MkdirTemp("", "assent-verify-*")
 	if err != nil {
 		return rep, err
@@ -60,18 +43,18 @@ func verifyBackup(ctx context.Context, dir string, opts audit.VerifyOptions) (re
 	if err := os.WriteFile(filepath.Join(tmp, tree.KeyFile), key, 0o600); err != nil {
 		return rep, err
 	}
-	return verifyState(ctx, tmp, opts)
+	return verifyCopy(ctx, tmp, opts)
 }
 
-// verifyState is verifyBackup of a directory that may be written to.
-func verifyState(ctx context.Context, dir string, opts audit.VerifyOptions) (rep audit.Report, err error) {
+// verifyCopy is Verify of a directory that may be written to.
+func verifyCopy(ctx context.Context, dir string, opts audit.VerifyOptions) (rep audit.Report, err error) {
 	streams, err := stream.Open(ctx, stream.Config{Dir: dir})
 	if err != nil {
 		return rep, err
 	}
 	defer func() { err = errors.Join(err, streams.Close()) }()
 	if damage := streams.Damage(); damage != nil {
-		return rep, &exitError{exitFailed, fmt.Errorf("the record is damaged: %s", readable(damage.Error()))}
+		return rep, fmt.Errorf("the record is damaged: %s", show.Readable(damage.Error()))
 	}
 	key, err := tree.LoadKey(dir)
 	if err != nil {
@@ -82,7 +65,7 @@ func verifyState(ctx context.Context, dir string, opts audit.VerifyOptions) (rep
 		return rep, err
 	}
 	if err := l.Stopped(); err != nil {
-		return rep, &exitError{exitFailed, errors.New(show.Line(err.Error()))}
+		return rep, errors.New(show.Line(err.Error()))
 	}
 	follow, stop := context.WithCancel(ctx)
 	followed := make(chan error, 1)
