@@ -179,9 +179,7 @@ func TestReaderMayNothingElse(t *testing.T) {
 	ctx := t.Context()
 	mustPublish(t, s, fullEvent())
 	mustAppend(t, s, asked(t), 0)
-	if _, err := s.Put(ctx, "secret", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	mustPut(t, s, "secret", []byte("x"))
 	r := reader(t, s)
 
 	// Subjects that must be refused to publish on, with any reply.

@@ -58,9 +58,9 @@ func TestBrokersAskEachOther(t *testing.T) {
 		t.Errorf("no plain name: %v", err)
 	}
 	go func() { _, _ = b.Ask(t.Context(), "h1", []byte("hold")) }()
-	<-held
+	within(t, held)
 	stop()
-	<-ended // what was being made when it stopped is over
+	within(t, ended) // what was being made when it stopped is over
 	if _, err := ask("x"); !errors.Is(err, ErrNobody) {
 		t.Errorf("after stop: %v", err)
 	}

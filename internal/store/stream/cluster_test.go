@@ -16,6 +16,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/freeport"
+	"assent/internal/hook"
 )
 
 // startCluster starts three nats-servers that replicate, and returns their addresses.
@@ -101,8 +102,8 @@ func TestClusterRivals(t *testing.T) {
 			wg.Go(func() {
 				<-start
 				if _, errs[i] = s.Append(t.Context(), decided(rec.RequestID), after); errors.Is(errs[i], broker.ErrConflict) {
-					recs, err := s.Records(t.Context(), rec.RequestID)
-					if err != nil {
+					var recs []hook.Record
+					if _, err := again(func() (_ uint64, err error) { recs, err = s.Records(t.Context(), rec.RequestID); return }); err != nil {
 						t.Error(err)
 					}
 					settled[i] = len(recs) - 1
@@ -117,7 +118,7 @@ func TestClusterRivals(t *testing.T) {
 			case err == nil:
 				winners++
 				continue
-			case errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded):
+			case errors.Is(err, errSilent) || errors.Is(err, errUnread) || errors.Is(err, context.DeadlineExceeded):
 				unknown++
 				continue
 			case !errors.Is(err, broker.ErrConflict):

@@ -42,9 +42,7 @@ func TestCursorIsFenced(t *testing.T) {
 	save(former, 6, nil)
 
 	// An acknowledgement was lost: what was saved is ours.
-	if _, err := s.Put(ctx, "a.cursor", (follow.Cursor{Seq: 6}).Encode()); err != nil {
-		t.Fatal(err)
-	}
+	mustPut(t, s, "a.cursor", (follow.Cursor{Seq: 6}).Encode())
 	save(former, 7, nil)
 }
 
@@ -71,17 +69,13 @@ func TestCursor(t *testing.T) {
 		t.Errorf("another one: %t, %v", ok, err)
 	}
 	for _, text := range []string{"", "-1", "x", "1 ", `{"seq":`} {
-		if _, err := s.Put(ctx, "a.cursor", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		mustPut(t, s, "a.cursor", []byte(text))
 		if c, ok, err := k.Load(ctx); ok || err == nil {
 			t.Errorf("%q is taken for %+v", text, c)
 		}
 	}
 	// What earlier releases saved.
-	if _, err := s.Put(ctx, "a.cursor", []byte("7")); err != nil {
-		t.Fatal(err)
-	}
+	mustPut(t, s, "a.cursor", []byte("7"))
 	if c, ok, err := k.Load(ctx); c.Seq != 7 || !c.Made.IsZero() || c.Stored.Before(now.Made) || !ok || err != nil {
 		t.Errorf("a number alone: %+v, %t, %v", c, ok, err)
 	}
@@ -152,7 +146,7 @@ func TestGoOn(t *testing.T) {
 				}
 				k := s.Cursor("a.cursor")
 				if old {
-					_, err = s.Put(t.Context(), "a.cursor", fmt.Appendf(nil, "%d", read))
+					mustPut(t, s, "a.cursor", fmt.Appendf(nil, "%d", read))
 				} else {
 					err = k.Save(t.Context(), follow.Cursor{Seq: read, Made: now.Made})
 				}
@@ -219,12 +213,12 @@ func TestAnewWhileRead(t *testing.T) {
 			}()
 			go func() { ended <- s.Observe(ctx, 1, func(e hook.Event) { observed <- e.Seq }) }()
 			for i := range uint64(5) {
-				if a, b := <-seen, <-observed; a != i+1 || b != i+1 {
+				if a, b := within(t, seen), within(t, observed); a != i+1 || b != i+1 {
 					t.Fatalf("%d and %d, want %d", a, b, i+1)
 				}
 			}
 			s.anewEvents(t, n)
-			if err := <-ended; !errors.Is(err, follow.ErrAnew) {
+			if err := within(t, ended); !errors.Is(err, follow.ErrAnew) {
 				t.Errorf("who keeps a cursor hears %v", err)
 			}
 			if len(seen) > 0 {
@@ -232,12 +226,12 @@ func TestAnewWhileRead(t *testing.T) {
 			}
 			publishEvents(t, s, 1)
 			for i := range uint64(n + 1) { // the broker goes on by itself
-				if got := <-observed; got != i+1 {
+				if got := within(t, observed); got != i+1 {
 					t.Errorf("observed %d, want %d", got, i+1)
 				}
 			}
 			cancel()
-			<-ended
+			within(t, ended)
 		})
 	}
 }
@@ -346,12 +340,10 @@ func TestCheckpointOfAnotherStream(t *testing.T) {
 				want := broker.Checkpoint{Seq: 3, Tail: 3, Live: []string{"x"}, EventSeq: seen}
 				if old {
 					text, err := json.Marshal(want)
-					if err == nil {
-						_, err = first.Put(ctx, checkpointKey, text)
-					}
 					if err != nil {
 						t.Fatal(err)
 					}
+					mustPut(t, first, checkpointKey, text)
 				} else if err := first.SaveCheckpoint(ctx, want); err != nil {
 					t.Fatal(err)
 				}

@@ -36,13 +36,11 @@ type written struct {
 func fillRecord(t testing.TB, s *Stream, n int) *written {
 	t.Helper()
 	w := &written{records: map[string]uint64{}, keys: map[string]string{}, revoked: "auth.token.revoked", settled: map[string]bool{}}
-	put := func(key, value string) {
-		if _, err := s.Put(t.Context(), key, []byte(value)); err != nil {
-			t.Fatal(err)
-		}
+	write := func(key, value string) {
+		mustPut(t, s, key, []byte(value))
 		w.keys[key] = value
 	}
-	put(w.revoked, "a token that was revoked")
+	write(w.revoked, "a token that was revoked")
 	for i := range n {
 		a := asked(t)
 		seq := mustAppend(t, s, a, 0)
@@ -52,9 +50,9 @@ func fillRecord(t testing.TB, s *Stream, n int) *written {
 			w.records[d.ID] = mustAppend(t, s, d, seq)
 		}
 		w.settled[a.RequestID] = i%3 != 0
-		put(fmt.Sprintf("auth.token.t%d", i), fmt.Sprintf("token %d, %s", i, strings.Repeat("x", 100)))
+		write(fmt.Sprintf("auth.token.t%d", i), fmt.Sprintf("token %d, %s", i, strings.Repeat("x", 100)))
 		if i%2 == 0 { // overwritten
-			put("checkpoint", fmt.Sprintf("%d", i))
+			write("checkpoint", fmt.Sprintf("%d", i))
 		}
 		mustPublish(t, s, hook.Event{ID: uuid.NewString(), Type: "Stop", Raw: make([]byte, 300)})
 		if i == n/2 {

@@ -75,8 +75,9 @@ type engine struct {
 	unproven    bool      // trust was restored without a restart, and nothing was written since
 	lastAck     time.Time // of any write
 	slow        slowness
-	silentSince time.Time // since when no write was acknowledged; zero while they are
-	full        bool      // the disk was too full at the last look
+	underWay    map[int]int // how many writes of each size wait for an acknowledgement
+	silentSince time.Time   // since when no write was acknowledged; zero while they are
+	full        bool        // the disk was too full at the last look
 	session     context.Context
 	endSession  context.CancelFunc
 }
@@ -84,12 +85,16 @@ type engine struct {
 func newEngine(kind engineKind, logf func(string, ...any)) *engine {
 	e := &engine{kind: kind, logf: logf, keys: newKeys(kind.readersToken)}
 	e.slots = make(chan struct{}, kind.inFlight)
+	e.underWay = map[int]int{}
 	e.wake = make(chan struct{}, 1)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.trust, e.distrust = context.WithCancelCause(e.ctx)
 	e.session, e.endSession = context.WithCancel(e.ctx)
 	return e
 }
+
+// defaultTimeout bounds an exchange with the server whose caller sets no bound.
+const defaultTimeout = 5 * time.Second
 
 // inProcess is how long a connection to the embedded server may take to be made. Nothing is lost on the way there, so
 // only a busy machine makes it slow, and that is no reason for a broker not to start; the library waits for 2 s.
@@ -178,7 +183,7 @@ func (e *engine) connect(url string, extra ...nats.Option) error {
 	}
 	e.nc = nc
 	// The timeout is for calls that bring no deadline of their own.
-	if e.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(5*time.Second)); err != nil {
+	if e.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(defaultTimeout)); err != nil {
 		return fmt.Errorf("use JetStream of the %s server: %w", e.kind.name, err)
 	}
 	return nil

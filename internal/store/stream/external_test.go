@@ -68,22 +68,25 @@ func TestExternalReplicas(t *testing.T) {
 	for range 20 {
 		rec := asked(t)
 		after := mustAppend(t, a, rec, 0)
-		if r := <-seen; r.ID != rec.ID || string(r.Request.Raw) != string(rec.Request.Raw) {
+		if r := within(t, seen); r.ID != rec.ID || string(r.Request.Raw) != string(rec.Request.Raw) {
 			t.Fatalf("the other replica sees %+v", r)
 		}
 		var wg sync.WaitGroup
 		errs := make([]error, 2)
 		for i, s := range []*Stream{a, b} {
-			wg.Go(func() { _, errs[i] = s.Append(t.Context(), decided(rec.RequestID), after) })
+			d := decided(rec.RequestID)
+			wg.Go(func() {
+				_, errs[i] = again(func() (uint64, error) { return s.Append(t.Context(), d, after) })
+			})
 		}
 		wg.Wait()
 		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), broker.ErrConflict) {
 			t.Fatalf("two decisions: %v, %v", errs[0], errs[1])
 		}
-		<-seen
+		within(t, seen)
 	}
 	cancel()
-	<-done
+	within(t, done)
 	e := fullEvent()
 	seq := mustPublish(t, a, e)
 	if got := collect(t, b, seq, 1)[0]; got.ID != e.ID {
@@ -122,7 +125,7 @@ func TestExternalAway(t *testing.T) {
 	go func() {
 		done <- s.Tail(ctx, 0, func(r hook.Record) { seen <- r.ID }, func() { close(caught) })
 	}()
-	<-caught
+	within(t, caught)
 	x.stop()
 	if _, err := s.Append(t.Context(), asked(t), 0); !errors.Is(err, broker.ErrUnavailable) {
 		t.Errorf("Append without a server: %v", err)
@@ -138,12 +141,12 @@ func TestExternalAway(t *testing.T) {
 	second := asked(t)
 	mustAppend(t, s, second, 0)
 	for _, want := range []string{first.ID, second.ID} {
-		if id := <-seen; id != want {
+		if id := within(t, seen); id != want {
 			t.Errorf("tail saw %s, want %s", id, want)
 		}
 	}
 	cancel()
-	<-done
+	within(t, done)
 	if len(seen) > 0 {
 		t.Error("and more")
 	}

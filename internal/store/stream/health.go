@@ -20,10 +20,9 @@ import (
 // come. Each of these ends its trust: calls fail at once, until the supervisor has seen the
 // disk take a write and has restarted the server.
 const (
-	// writeTimeout is how long a write waits while the engine acknowledges nothing at all, and
-	// lookTimeout how long we then look whether it was recorded. Together they stay below
-	// a second. A slow engine that acknowledges others' writes is waited for, and so is, for longer, one whose
-	// disk was seen to be slow: see slowness.
+	// writeTimeout is how long a write waits while the engine acknowledges nothing at all, and lookTimeout how long we
+	// then look whether it was recorded. Together they stay below a second; what is large gets more. A slow engine that
+	// acknowledges others' writes is waited for, and so is, for longer, one whose disk was seen to be slow: see slowness.
 	writeTimeout = 750 * time.Millisecond
 	lookTimeout  = 200 * time.Millisecond
 	// clusterTimeout is the same as writeTimeout of a cluster. A busy one is late for other reasons than a
@@ -72,13 +71,19 @@ func (e *engine) write(ctx context.Context, size int, do func(context.Context) e
 	if err := e.checkSpace(size); err != nil {
 		return e.unavailable(err)
 	}
-	callCtx, giveUp := context.WithCancelCause(ctx)
+	bounded := ctx
+	if _, has := ctx.Deadline(); !has { // the library would take defaultTimeout alone
+		var end context.CancelFunc
+		bounded, end = context.WithTimeout(ctx, defaultTimeout+timeForSize(size))
+		defer end()
+	}
+	callCtx, giveUp := context.WithCancelCause(bounded)
 	defer giveUp(nil)
 	stop := func() { giveUp(nil) }
 	defer context.AfterFunc(trust, stop)()
 	session := e.currentSession()
 	defer context.AfterFunc(session, stop)()
-	ended := e.untilSilent(giveUp)
+	ended := e.untilSilent(size, giveUp)
 	err := do(callCtx)
 	ended(err == nil)
 	switch apiErr := (*jetstream.APIError)(nil); {

@@ -90,10 +90,10 @@ func TestSilenceOfAnEngine(t *testing.T) {
 			e := newEngine(engineKind{inFlight: 1}, t.Logf)
 			e.dir = dir
 			defer e.cancel()
-			acknowledged := e.untilSilent(func(error) { t.Error("gave up in time") })
+			acknowledged := e.untilSilent(0, func(error) { t.Error("gave up in time") })
 			begun := time.Now()
 			var gaveUp time.Duration
-			ended := e.untilSilent(func(error) { gaveUp = time.Since(begun) })
+			ended := e.untilSilent(0, func(error) { gaveUp = time.Since(begun) })
 			time.Sleep(patience / 4)
 			acknowledged(true)
 			time.Sleep(time.Minute)
@@ -119,7 +119,7 @@ func TestPatienceFollowsTheDisk(t *testing.T) {
 			}
 		}
 		write := func(d time.Duration) {
-			ended := e.untilSilent(func(error) {})
+			ended := e.untilSilent(0, func(error) {})
 			time.Sleep(d)
 			ended(true)
 		}
@@ -130,7 +130,7 @@ func TestPatienceFollowsTheDisk(t *testing.T) {
 		wants("an fsync of two seconds", 6*time.Second)
 		var gaveUp time.Duration
 		begun := time.Now()
-		ended := e.untilSilent(func(error) { gaveUp = time.Since(begun) })
+		ended := e.untilSilent(0, func(error) { gaveUp = time.Since(begun) })
 		time.Sleep(time.Minute)
 		ended(false)
 		if late := gaveUp - 6*time.Second; late < 0 || late > silenceStep {
@@ -146,6 +146,36 @@ func TestPatienceFollowsTheDisk(t *testing.T) {
 		time.Sleep(slowMemory)
 		write(10 * time.Millisecond)
 		wants("quick again", writeTimeout)
+	})
+}
+
+// What is large takes a slow disk its time, and all else that waits behind it: a write that is given up each time would
+// never be recorded.
+func TestPatienceFollowsTheSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(engineKind{inFlight: 3}, t.Logf)
+		e.dir = "embedded"
+		defer e.cancel()
+		begun := time.Now()
+		var gaveUp []time.Duration
+		note := func(error) { gaveUp = append(gaveUp, time.Since(begun)) }
+		large, alike, small := e.untilSilent(7*slowestDisk, note), e.untilSilent(7*slowestDisk, note), e.untilSilent(100, note)
+		time.Sleep(7 * time.Second)
+		alike(true)
+		time.Sleep(time.Second)
+		if len(gaveUp) > 0 {
+			t.Errorf("gave up after %v", gaveUp)
+		}
+		large(true)
+		time.Sleep(writeTimeout + silenceStep)
+		small(false)
+		synctest.Wait()
+		if len(gaveUp) != 1 || gaveUp[0] < 8*time.Second+writeTimeout {
+			t.Errorf("once what is large is there it gave up after %v", gaveUp)
+		}
+		if got := e.patience(); len(e.underWay) > 0 || got != writeTimeout {
+			t.Errorf("under way is still %v; small ones are waited for %v", e.underWay, got)
+		}
 	})
 }
 
@@ -168,7 +198,7 @@ func TestPassing(t *testing.T) {
 		e.fail(errSilent, false) // again
 		time.Sleep(silencePasses / 2)
 		wants("for long", false)
-		e.untilSilent(func(error) {})(true)
+		e.untilSilent(0, func(error) {})(true)
 		e.fail(errSilent, false)
 		wants("anew", true)
 		e.fail(errors.New("no space left on device"), true)

@@ -40,7 +40,7 @@ func TestAppendBehindOneOnItsWay(t *testing.T) {
 	js.refusals.Store(3)
 	s.record.js = js
 	d := decided(a.RequestID)
-	at, err := s.Append(t.Context(), d, seq)
+	at, err := again(func() (uint64, error) { return s.Append(t.Context(), d, seq) })
 	if err != nil || at != seq+1 {
 		t.Fatalf("recorded at %d: %v", at, err)
 	}
@@ -71,7 +71,8 @@ func TestAppendBehindARival(t *testing.T) {
 		}
 	}
 	s.record.js = js
-	if at, err := s.Append(t.Context(), decided(a.RequestID), seq); !errors.Is(err, broker.ErrConflict) {
+	loser := decided(a.RequestID)
+	if at, err := again(func() (uint64, error) { return s.Append(t.Context(), loser, seq) }); !errors.Is(err, broker.ErrConflict) {
 		t.Errorf("recorded at %d: %v", at, err)
 	}
 }

@@ -34,9 +34,7 @@ func TestKeyValue(t *testing.T) {
 	if value, rev, err := s.Get(ctx, "auth.a"); string(value) != "3" || rev != rev2 || err != nil {
 		t.Errorf("got %q, %d, %v", value, rev, err)
 	}
-	if _, err := s.Put(ctx, "other.b", nil); err != nil {
-		t.Error(err)
-	}
+	mustPut(t, s, "other.b", nil)
 	if _, err := s.Delete(ctx, "auth.a"); err != nil {
 		t.Error(err)
 	}
@@ -59,16 +57,14 @@ func TestKeyValue(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	s := open(t, Config{})
-	put := func(key, value string) {
+	write := func(key, value string) {
 		t.Helper()
-		if _, err := s.Put(t.Context(), key, []byte(value)); err != nil {
-			t.Fatal(err)
-		}
+		mustPut(t, s, key, []byte(value))
 	}
-	put("a.1", "x")
-	put("a.2", "")
-	put("b.1", "not watched")
-	put("a.1", "y")
+	write("a.1", "x")
+	write("a.2", "")
+	write("b.1", "not watched")
+	write("a.1", "y")
 	got := make(chan string, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -83,23 +79,23 @@ func TestWatch(t *testing.T) {
 	want := func(all ...string) {
 		t.Helper()
 		for _, w := range all {
-			if g := <-got; g != w {
+			if g := within(t, got); g != w {
 				t.Fatalf("got %q, want %q", g, w)
 			}
 		}
 	}
 	want("a.2=", "a.1=y", "caught up")
-	put("a.3", "z")
+	write("a.3", "z")
 	if _, err := s.Delete(t.Context(), "a.1"); err != nil {
 		t.Fatal(err)
 	}
 	want("a.3=z", "-a.1=")
 	s.record.fail(errors.New("a test"), true)
 	awaitHealthy(t, s)
-	put("a.4", "after a restart")
+	write("a.4", "after a restart")
 	want("a.4=after a restart")
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
+	if err := within(t, done); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if len(got) > 0 {

@@ -70,9 +70,7 @@ func TestCutsNeedNoRepair(t *testing.T) {
 			mustAppend(t, s, d, after)
 			ids = append(ids, d.ID)
 		case 2:
-			if _, err := s.Put(t.Context(), "auth.token.a", []byte(strings.Repeat("x", rand.IntN(6000)))); err != nil {
-				t.Fatal(err)
-			}
+			mustPut(t, s, "auth.token.a", []byte(strings.Repeat("x", rand.IntN(6000))))
 		case 3:
 			if _, err := s.Delete(t.Context(), "auth.token.a"); err != nil {
 				t.Fatal(err)

@@ -20,18 +20,32 @@ func note(requestID string) hook.Record {
 // mergeLive reads events and records as history does and returns the order it found.
 func mergeLive(t *testing.T, s *Stream, lastEvent, lastRecord uint64) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	events, records := make(chan hook.Event), make(chan hook.Record, 10_000)
-	go func() { _ = s.Events(ctx, 1, func(e hook.Event) { events <- e }) }()
-	go func() { _ = s.RecordsAfter(ctx, follow.Cursor{}, func(r hook.Record) { records <- r }) }()
+	go func() {
+		defer close(events)
+		_ = s.Events(ctx, 1, func(e hook.Event) {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	go func() {
+		defer close(records)
+		_ = s.RecordsAfter(ctx, follow.Cursor{}, func(r hook.Record) { records <- r })
+	}()
 	var order []string
 	var next *hook.Record // read, not in its place yet
 	var place, read uint64
 	take := func(before, settled uint64) { // the records that stand before an event
 		for {
 			for next == nil && (read < settled || settled == 0) && read < lastRecord {
-				r := <-records
+				r, more := <-records
+				if !more {
+					return
+				}
 				read, place = r.Seq, max(place, r.After)
 				next = &r
 			}
@@ -43,7 +57,11 @@ func mergeLive(t *testing.T, s *Stream, lastEvent, lastRecord uint64) []string {
 		}
 	}
 	for n := uint64(0); n < lastEvent; {
-		e := <-events
+		e, more := <-events
+		if !more {
+			t.Error("events are missing")
+			return order
+		}
 		n = e.Seq
 		settled, err := s.Settled(ctx, n)
 		if err != nil {
@@ -102,7 +120,7 @@ func TestOrderLiveIsOrderStored(t *testing.T) {
 	}
 	wg.Wait()
 	mustPublish(t, s, fullEventID())
-	got, want := <-live, mergeStored(t, s, lastEvent, lastRecord)
+	got, want := within(t, live), mergeStored(t, s, lastEvent, lastRecord)
 	if len(want) != int(lastEvent+lastRecord) || len(got) != len(want) {
 		t.Fatalf("%d steps live, %d stored, want %d", len(got), len(want), lastEvent+lastRecord)
 	}

@@ -89,9 +89,14 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 		return 0, lookErr
 	case isConflict(err) && errors.Is(lookErr, errNotThere):
 		return 0, broker.ErrConflict // by a server that knows more than the one that was asked
+	case isConflict(err):
+		return 0, fmt.Errorf("append record: %w; %w: %w", s.record.refused(err), errUnread, lookErr)
 	}
 	return 0, fmt.Errorf("append record: %w", s.record.refused(err))
 }
+
+// errUnread says that a record was refused because of another one, and nobody knows which.
+var errUnread = errors.New("what came first cannot be read")
 
 // errNotThere says that a request's last record is still the expected one.
 var errNotThere = errors.New("the record is not there")

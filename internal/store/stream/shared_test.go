@@ -74,7 +74,7 @@ func followAll(t *testing.T, s *Stream) (all []*reading, stop func()) {
 	wg.Go(func() {
 		queue.err = s.Tail(ctx, from.Seq, func(r hook.Record) { queue.took(r.Seq) }, func() { close(caughtUp) })
 	})
-	<-caughtUp
+	within(t, caughtUp)
 	wg.Go(func() { history.err = s.RecordsAfter(ctx, from, func(r hook.Record) { history.took(r.Seq) }) })
 	wg.Go(func() { proof.err = s.EntriesAfter(ctx, from, func(e tree.Entry) { proof.took(e.Seq) }) })
 	stop = sync.OnceFunc(func() {
@@ -217,7 +217,7 @@ func TestSharedReaderOfAStreamMadeAnew(t *testing.T) {
 	checkOrder(t, all, 1, 30)
 	s.anewEvents(t, 40)
 	for range cursors {
-		if i := <-ended; !errors.Is(cursors[i], follow.ErrAnew) {
+		if i := within(t, ended); !errors.Is(cursors[i], follow.ErrAnew) {
 			t.Errorf("the %s ended with %v", all[i].name, cursors[i])
 		}
 	}

@@ -15,6 +15,10 @@ const (
 	longestPatience = 30 * time.Second
 	// slowMemory is for how long at least, and twice that at most, a silence is remembered.
 	slowMemory = 5 * time.Minute
+	// slowestDisk is how many bytes in a second any disk is expected to take. Within writeTimeout one that is slower than
+	// it looks, or a machine that is busy, may not take the largest event; who gave it up would never see it recorded,
+	// however often it came.
+	slowestDisk = 1 << 20
 	// silencePasses is how long a silence of the embedded engine counts as one that will pass: its disk has complained
 	// of nothing, and may be slow.
 	silencePasses = 5 * time.Second
@@ -62,6 +66,19 @@ func (e *engine) patienceLocked() time.Duration {
 	}
 	return max(least, e.learnedLocked())
 }
+
+// sizeTimeLocked is how long the engine may be silent for the size of what is under way: the largest of that may be what
+// all the others wait for.
+func (e *engine) sizeTimeLocked() time.Duration {
+	largest := 0
+	for size := range e.underWay {
+		largest = max(largest, size)
+	}
+	return timeForSize(largest)
+}
+
+// timeForSize is how long the slowest disk takes for so many bytes.
+func timeForSize(size int) time.Duration { return time.Duration(size) * time.Second / slowestDisk }
 
 // learnedLocked is how long what the engine has shown lets it be silent.
 func (e *engine) learnedLocked() time.Duration {
@@ -125,11 +142,12 @@ func (s *silence) look(now, heard time.Time) time.Duration {
 	return s.lasted
 }
 
-// untilSilent calls giveUp when the engine has acknowledged no write for its patience. stop says whether the write that
-// was waited for was acknowledged.
-func (e *engine) untilSilent(giveUp func(error)) (stop func(acknowledged bool)) {
+// untilSilent calls giveUp when the engine has acknowledged no write for its patience, one of about size bytes being
+// under way. stop says whether that was acknowledged.
+func (e *engine) untilSilent(size int, giveUp func(error)) (stop func(acknowledged bool)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.underWay[size]++
 	s := silence{lastLook: time.Now()}
 	var t *time.Timer // guarded by mu, as over
 	over := false
@@ -140,7 +158,7 @@ func (e *engine) untilSilent(giveUp func(error)) (stop func(acknowledged bool)) 
 			return
 		}
 		// What another write has shown meanwhile counts for this one, too.
-		if left := e.patienceLocked() - s.look(time.Now(), e.lastAck); left > 0 {
+		if left := e.patienceLocked() + e.sizeTimeLocked() - s.look(time.Now(), e.lastAck); left > 0 {
 			t.Reset(min(left, silenceStep))
 			return
 		}
@@ -151,9 +169,13 @@ func (e *engine) untilSilent(giveUp func(error)) (stop func(acknowledged bool)) 
 		defer e.mu.Unlock()
 		over = true
 		t.Stop()
+		forSize := e.sizeTimeLocked()
+		if e.underWay[size]--; e.underWay[size] == 0 {
+			delete(e.underWay, size)
+		}
 		if acknowledged {
 			now := time.Now()
-			e.slow.shown(s.look(now, e.lastAck), now)
+			e.slow.shown(s.look(now, e.lastAck)-forSize, now)
 			e.unproven, e.lastAck, e.silentSince = false, now, time.Time{}
 		}
 	}

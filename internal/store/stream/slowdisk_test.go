@@ -73,9 +73,18 @@ func TestSlowDisk(t *testing.T) {
 	if patience := s.record.patience(); patience <= writeTimeout {
 		t.Errorf("the record is waited for %v", patience)
 	}
-	for range 3 {
-		if err := errors.Join(publish(event())(), record(asked(t))()); err != nil {
-			t.Errorf("a disk that is known to be slow: %v", err)
+	// On a machine that is busy besides, the silence may last longer than ever before; that is remembered, too.
+	end := time.Now().Add(patience)
+	for good := 0; good < 3; good++ {
+		err := errors.Join(publish(event())(), record(asked(t))())
+		if err == nil {
+			continue
 		}
+		if !errors.Is(err, broker.ErrPassing) || time.Now().After(end) {
+			t.Fatalf("a disk that is known to be slow: %v", err)
+		}
+		good = -1
+		insist(record(asked(t)))
+		insist(publish(event()))
 	}
 }

@@ -37,6 +37,7 @@ type report struct {
 	skipped  []string
 	tests    []timed
 	builds   map[string]*output // by import path: what the compiler says
+	hangs    map[string]string  // by package: which tests did not end
 }
 
 type pkg struct {
@@ -44,6 +45,8 @@ type pkg struct {
 	cached, ended           bool
 	broken                  bool // it printed what nobody may pass over, whatever comes of its tests
 	running                 []string
+	waiting                 []string           // parallel tests whose turn has not come
+	hang                    *hang              // its time was up
 	output                  map[string]*output // of the package itself ("") and of its tests and their subtests that have not passed
 }
 
@@ -90,7 +93,11 @@ type timed struct {
 }
 
 func newReport(w io.Writer, total int) *report {
-	return &report{w: w, total: total, packages: map[string]*pkg{}, builds: map[string]*output{}}
+	return &report{w: w, total: total, packages: map[string]*pkg{}, builds: map[string]*output{}, hangs: map[string]string{}}
+}
+
+func without(names []string, name string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return n == name })
 }
 
 // line takes a line, and says whether it printed anything.
@@ -118,12 +125,28 @@ func (r *report) line(line []byte) bool {
 		if !sub {
 			p.running = append(p.running, e.Test)
 		}
+	case "pause":
+		if !sub {
+			p.running = without(p.running, e.Test)
+			p.waiting = append(p.waiting, e.Test)
+		}
+	case "cont":
+		if !sub {
+			p.waiting = without(p.waiting, e.Test)
+			p.running = append(p.running, e.Test)
+		}
 	case "output":
 		if e.Test == "" && strings.Contains(e.Output, "\t(cached)") {
 			p.cached = true
 		}
 		if strings.Contains(e.Output, "DATA RACE") || strings.Contains(e.Output, "panic:") {
 			p.broken = true
+		}
+		if p.hang == nil && strings.HasPrefix(e.Output, timedOut) {
+			p.hang = &hang{}
+		}
+		if p.hang != nil {
+			p.hang.line(e.Output)
 		}
 		of(p.output, e.Test).add(clip(e.Output))
 	case "pass", "fail", "skip":
@@ -144,7 +167,7 @@ func (r *report) line(line []byte) bool {
 }
 
 func (r *report) testEnded(e event, p *pkg) bool {
-	p.running = slices.DeleteFunc(p.running, func(t string) bool { return t == e.Test })
+	p.running, p.waiting = without(p.running, e.Test), without(p.waiting, e.Test)
 	r.tests = append(r.tests, timed{name(e), e.Elapsed})
 	output := p.take(e.Test)
 	switch e.Action {
@@ -173,11 +196,31 @@ func (r *report) packageEnded(e event, p *pkg) bool {
 	verdict := "ok    "
 	if e.Action == "fail" {
 		verdict = "FAILED"
-		if p.failed == 0 || len(p.running) > 0 { // it did not build, or ended in the middle of tests
+		if p.failed == 0 || len(p.running)+len(p.waiting) > 0 { // it did not build, or ended in the middle of tests
 			r.failed = append(r.failed, failure{path: e.Package})
 			fmt.Fprint(r.w, r.builds[e.FailedBuild].String(), p.output[""].String())
 			for _, test := range p.running {
 				fmt.Fprintf(r.w, "UNFINISHED %s.%s\n%s", short(e.Package), test, p.take(test))
+			}
+			waited := 0
+			for _, test := range p.waiting {
+				output := p.take(test)
+				if strings.Count("\n"+output, "\n=== ") == strings.Count(output, "\n") { // that it waits is all that was printed
+					waited++
+					continue
+				}
+				fmt.Fprintf(r.w, "UNFINISHED %s.%s\n%s", short(e.Package), test, output)
+			}
+			if waited > 0 {
+				fmt.Fprintf(r.w, "UNFINISHED %s: %d more tests, which waited for their turn\n", short(e.Package), waited)
+			}
+		}
+		if p.hang != nil {
+			p.hang.end()
+			r.hangs[e.Package] = p.hang.why()
+			fmt.Fprintf(r.w, "HANGS %s: %s\n", short(e.Package), p.hang.why())
+			for _, stack := range p.hang.shown() {
+				fmt.Fprintln(r.w, stack)
 			}
 		}
 	}
@@ -226,7 +269,10 @@ func (r *report) running() {
 			const most = 4
 			names := strings.Join(p.running[:min(most, len(p.running))], " ")
 			if n := len(p.running) - most; n > 0 {
-				names += fmt.Sprintf(" and %d more", n) // most of them wait for their turn
+				names += fmt.Sprintf(" and %d more", n)
+			}
+			if n := len(p.waiting); n > 0 {
+				names += fmt.Sprintf(" (%d wait for their turn)", n)
 			}
 			now = append(now, fmt.Sprintf("%s (%d passed): %s", short(path), p.passed, names))
 		}
@@ -248,6 +294,10 @@ func (r *report) end(slowest int) bool {
 		fmt.Fprintln(r.w, "skipped:", s)
 	}
 	for _, f := range r.failed {
+		if why := r.hangs[f.path]; why != "" && f.test == "" {
+			fmt.Fprintf(r.w, "failed: %s: %s\n", f, why)
+			continue
+		}
 		fmt.Fprintln(r.w, "failed:", f)
 	}
 	for _, name := range r.second {
