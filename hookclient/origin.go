@@ -32,6 +32,9 @@ func origin(agent string, env func(string) string) hook.Origin {
 		o.PID = os.Getppid()
 	}
 	o.Process = process.ID(o.PID)
+	if session := env(hook.EnvHostedSession); session != "" {
+		o.Hosted = strings.TrimSpace(session + " " + env(hook.EnvHostedAgent))
+	}
 	o.Attended = attended(env("CLAUDE_CODE_ENTRYPOINT"), o.PID)
 	if dir, err := os.Getwd(); err == nil {
 		o.Repo = gitrepo.Find(dir)

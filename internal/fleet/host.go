@@ -152,7 +152,12 @@ func (s *Store) writer(session, agent string, live bool) string {
 		ours = true
 	}
 	x := s.sessions[session]
-	if ours || x == nil || x.submitter == "" || s.cfg.Gone(x.origin) {
+	switch {
+	case ours || x == nil || s.cfg.Gone(x.origin):
+		return ""
+	case x.whose.hosted && x.whose.agent != "" && x.whose.agent != agent:
+		return "the agent " + x.whose.agent
+	case x.whose.hosted || x.submitter == "":
 		return ""
 	}
 	where := "a terminal"

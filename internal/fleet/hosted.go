@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"slices"
+	"time"
 
+	"assent/internal/agent/claude"
 	"assent/internal/api"
 	"assent/internal/hook"
 )
@@ -12,6 +14,57 @@ const (
 	nowHosted  = "an agent of a host has the session now; send it to that agent"
 	nowStopped = "everything is stopped"
 )
+
+// whose is what the last event of a session says of who works on it. A host tells it to the program that it starts, whose
+// hooks say it with each event: so no broker knows of a session without it, whatever lists and messages are still on their
+// way there.
+type whose struct {
+	at     time.Time // of that event, by its hook's clock
+	by     string    // its submitter
+	hosted bool      // an agent of a host does
+	agent  string    // its name, if that is known
+}
+
+// isOf takes what an event says of its session. The lock is held.
+func (x *session) isOf(e *hook.Event, session string) {
+	if x.whose.by != "" && x.whose.by != e.Submitter || e.Time.Before(x.whose.at) {
+		return
+	}
+	agent, hosted := e.Origin.HostedSession(session)
+	x.whose = whose{e.Time, e.Submitter, hosted, agent}
+}
+
+// learnWhose does so with an event that the stream brings: of another broker's session, or of one from before this broker began.
+func (s *Store) learnWhose(e *hook.Event, p *hook.Payload) {
+	if e.Emitted || e.Source != "" || p.SessionID == "" || e.Agent != (claude.Agent{}).Name() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, hosted := e.Origin.HostedSession(p.SessionID)
+	x := s.sessions[p.SessionID]
+	switch {
+	case x != nil && x.submitter != "" && x.submitter != e.Submitter:
+		return // another may call its session what this one is called
+	case x == nil && !hosted || e.Type == hook.EventSessionEnd:
+		return
+	case x == nil:
+		x = s.sessionLocked(p.SessionID)
+		x.seen = time.Now()
+	}
+	x.isOf(e, p.SessionID)
+}
+
+// whoseIs is what the last event of a session says, the zero value if none is known, or what it came from is gone.
+func (s *Store) whoseIs(session string) whose {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.sessions[session]
+	if x == nil || s.cfg.Gone(x.origin) {
+		return whose{}
+	}
+	return x.whose
+}
 
 // hostedBy says for people which agent of a host has a session, "" if none has. What is meant for it goes through that
 // host, which looks at who signed it and at its ceilings: the session's own inbox and hooks are no way around that. It is
@@ -24,6 +77,12 @@ func (s *Store) hostedBy(session string) string {
 		if agent := s.cfg.Hosted(session); agent != "" {
 			return "the agent " + agent
 		}
+	}
+	switch w := s.whoseIs(session); {
+	case w.agent != "":
+		return "the agent " + w.agent
+	case w.hosted:
+		return "an agent of a host"
 	}
 	return ""
 }

@@ -157,3 +157,42 @@ func TestWhatMayNotBeHandedOverIsNotHandedOverAgain(t *testing.T) {
 		})
 	}
 }
+
+// The last event of a session says whose it is, wherever that was taken: nothing else has to have come here. What a
+// program says that an agent started, with a session of its own, is not of the agent's.
+func TestAnEventSaysWhoseItsSessionIs(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.inbox(true)
+		at := time.Now()
+		seen := func(kind, hosted, by string, at time.Time) {
+			t.Helper()
+			p := hook.Payload{SessionID: "s", Type: kind}
+			r.Seen(&hook.Event{Type: kind, Agent: "claude", Submitter: by, Time: at, Origin: hook.Origin{Hosted: hosted}}, &p, func() hook.Detail { return hook.Detail{} })
+		}
+		is := func(why, want string) {
+			t.Helper()
+			if got := r.hostedBy("s"); got != want {
+				t.Errorf("%s: %q, want %q", why, got, want)
+			}
+		}
+		seen("SessionStart", "other coder", self, at)
+		is("a session of its own", "")
+		seen("SessionStart", "s coder", self, at.Add(time.Second))
+		is("the agent's", "the agent coder")
+		var writer *WriterError
+		if _, err := r.Store.Send(t.Context(), message("a", "x")); !errors.As(err, &writer) {
+			t.Errorf("%v", err)
+		}
+		seen("Stop", "", self, at)
+		seen("Stop", "", "user:2@here", at.Add(2*time.Second))
+		is("what was late, and another's", "the agent coder")
+		seen("SessionStart", "", self, at.Add(3*time.Second))
+		is("in a terminal", "")
+		seen("SessionStart", "s", self, at.Add(4*time.Second))
+		is("of an agent without a name", "an agent of a host")
+		r.mu.Lock()
+		r.dead = true
+		r.mu.Unlock()
+		is("its process is gone", "")
+	})
+}

@@ -28,6 +28,7 @@ type session struct {
 	idle      time.Time // since when no turn runs
 	lastTaken time.Time // when it was handed a message
 	retry     time.Time // when its inbox is tried again
+	whose     whose
 }
 
 // sessionLocked finds or makes a session.
@@ -65,6 +66,7 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 		return nil // another may call its session what this one is called
 	}
 	x.submitter, x.origin, x.seen = e.Submitter, e.Origin, now
+	x.isOf(e, p.SessionID)
 	if p.AgentID == "" {
 		switch e.Type {
 		case hook.EventUserPromptSubmit:
@@ -131,6 +133,7 @@ func (s *Store) TurnOver(e *hook.Event, session string) (queued, reachable bool)
 // brought to Event, as they waited in a spool, or of which the broker was killed that had stored them, before it had
 // recorded what follows.
 func (s *Store) Seen(e *hook.Event, p *hook.Payload, detail func() hook.Detail) {
+	s.learnWhose(e, p)
 	over := e.Type == hook.EventStop || e.Type == hook.EventStopFailure
 	if e.Type != hook.EventUserPromptSubmit && !over || e.Emitted || p.AgentID != "" || e.Agent != (claude.Agent{}).Name() {
 		return

@@ -41,6 +41,7 @@ func (e *Event) eachHeader(h headerVisitor) {
 	h.number(HeaderPID, &o.PID)
 	h.text(HeaderProcess, &o.Process)
 	h.text(HeaderAttended, &o.Attended)
+	h.text(HeaderHosted, &o.Hosted)
 	h.text(HeaderAgentLabel, &o.AgentLabel)
 	h.text(HeaderProjectDir, &o.ProjectDir)
 	h.text(HeaderRepoRoot, &o.Repo.Root)

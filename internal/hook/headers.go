@@ -27,6 +27,7 @@ const (
 	// cannot tell.
 	HeaderProcess    = "Assent-Process"
 	HeaderAttended   = "Assent-Attended"
+	HeaderHosted     = "Assent-Hosted" // see Origin.Hosted
 	HeaderAgentLabel = "Assent-Agent-Label"
 	HeaderProjectDir = "Assent-Project-Dir"
 	HeaderRepoRoot   = "Assent-Repo-Root"

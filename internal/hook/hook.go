@@ -8,6 +8,7 @@ package hook
 
 import (
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -71,11 +72,31 @@ type Origin struct {
 	PID  int    `json:"pid,omitempty"`
 	// Process names the process of PID: when it began, in which pid namespace its number counts, and
 	// the boot of its machine, see package process. Attended is AttendedYes or AttendedNo.
-	Process    string `json:"process,omitempty"`
-	Attended   string `json:"attended,omitempty"`
+	Process  string `json:"process,omitempty"`
+	Attended string `json:"attended,omitempty"`
+	// Hosted is "SESSION AGENT" where a host of agents started the process that the hook ran below: the session that this is
+	// for, and the agent's name. See HostedSession.
+	Hosted     string `json:"-"`
 	AgentLabel string `json:"agentLabel,omitempty"` // CLAUDE_AGENT_ID: a label the user may set
 	ProjectDir string `json:"projectDir,omitempty"` // CLAUDE_PROJECT_DIR
 	Repo       Repo   `json:"repo,omitzero"`
+}
+
+// What a host of agents puts into the environment of an agent's program, and so of all that this starts and that keeps it: the
+// session that it works on, and the agent's name.
+const (
+	EnvHostedSession = "ASSENT_AGENT_SESSION"
+	EnvHostedAgent   = "ASSENT_AGENT_NAME"
+)
+
+// HostedSession says whether a host of agents started the process that works on this session, and for which of its agents; agent
+// is empty where that was not said. A program that an agent starts has its word in its environment, too, and another session.
+func (o *Origin) HostedSession(session string) (agent string, ok bool) {
+	of, agent, _ := strings.Cut(o.Hosted, " ")
+	if o.Hosted == "" || of != session {
+		return "", false
+	}
+	return agent, true
 }
 
 // Whether a person may be at the agent's terminal. A run without a terminal (claude -p, CI) has no

@@ -50,6 +50,6 @@ const maxTexts = 32
 func (r *Request) texts(to []*string) []*string {
 	return append(to,
 		&r.ID, &r.SessionID, &r.CWD, &r.Event, &r.ToolName, &r.NativeTool, &r.InputSHA256, &r.Agent, &r.AgentID, &r.AgentType,
-		&r.Host, &r.Process, &r.Attended, &r.AgentLabel, &r.ProjectDir, &r.Repo.Root, &r.Repo.Branch, &r.Repo.Head, &r.Repo.Remote,
+		&r.Host, &r.Process, &r.Attended, &r.Hosted, &r.AgentLabel, &r.ProjectDir, &r.Repo.Root, &r.Repo.Branch, &r.Repo.Head, &r.Repo.Remote,
 		&r.PermissionMode, &r.Uninspectable, &r.PayloadSHA256, &r.CallKey, &r.ToolUseID, &r.Source, &r.RulesKeys, &r.Submitter, &r.Machine, &r.ReattachSHA256)
 }

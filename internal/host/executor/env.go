@@ -4,10 +4,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"assent/internal/hook"
 )
 
 // mark names the session in the environment of the agent, and so of all that it starts and that keeps it.
-const mark = "ASSENT_AGENT_SESSION"
+const mark = hook.EnvHostedSession
 
 // placeMark names, beside it, the directory of the host's sessions: a host ends what works for sessions of its directory
 // that are not there any more, and leaves alone what other hosts of this user started.
@@ -27,9 +29,9 @@ var (
 	keptPrefixes = []string{"LC_", "ANTHROPIC_"}
 )
 
-// agentEnv is the environment of a session's agent, of a host whose sessions are in dir.
-func agentEnv(environ []string, session, dir string) []string {
-	return append(OwnEnv(environ), mark+"="+session, placeMark+"="+dir)
+// agentEnv is the environment of the program of an agent that works on a session, of a host whose sessions are in dir.
+func agentEnv(environ []string, session, agent, dir string) []string {
+	return append(OwnEnv(environ), mark+"="+session, placeMark+"="+dir, hook.EnvHostedAgent+"="+agent)
 }
 
 // OwnEnv is what of the host's environment whatever it starts gets.

@@ -231,8 +231,8 @@ func TestEnvironmentIsOfAllowedNames(t *testing.T) {
 	got := agentEnv([]string{
 		"HOME=/h", "PATH=.:/bin::bin:/usr/bin:../x", "LC_ALL=C", "ANTHROPIC_API_KEY=k", "ASSENT_TOKEN=t", "ASSENT_SOCKET=/s", "CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CONFIG_DIR=/c", "LD_PRELOAD=/x.so", "NODE_OPTIONS=--require /x", "BASH_ENV=/x", "GIT_DIR=/x", mark + "=other", "HOMEX=1", "nonsense",
-	}, "s", "/d")
-	if want := []string{"HOME=/h", "PATH=/bin:/usr/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s", placeMark + "=/d"}; !slices.Equal(got, want) {
+	}, "s", "coder", "/d")
+	if want := []string{"HOME=/h", "PATH=/bin:/usr/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s", placeMark + "=/d", "ASSENT_AGENT_NAME=coder"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

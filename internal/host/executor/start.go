@@ -116,7 +116,7 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 		words = append(inScope(s.h.scopes, s.meta.Session, now), words...)
 	}
 	p, err := os.StartProcess(words[0], words, &os.ProcAttr{
-		Dir: agent.Project, Env: agentEnv(s.h.cfg.Environ, s.meta.Session, s.h.cfg.Dir), Files: []*os.File{in, out, complaints},
+		Dir: agent.Project, Env: agentEnv(s.h.cfg.Environ, s.meta.Session, s.meta.Agent, s.h.cfg.Dir), Files: []*os.File{in, out, complaints},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
