@@ -131,7 +131,8 @@ func TestClaudeIsToldWhoseWordsTheyAre(t *testing.T) {
 
 // Each message reaches a session that waits at its prompt once, also one with the words of an earlier one, and what
 // stands half typed in the terminal stays. The figures are printed and not judged: they are the machine's.
-// ASSENT_E2E_MESSAGES says how many are sent.
+// ASSENT_E2E_MESSAGES says how many are sent; ASSENT_E2E_EVERY how far apart those to an idle session are, from the
+// twentieth on: by default as many as the client's inbox takes. What comes faster waits at the broker.
 func TestClaudeHearsEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	n := 20
@@ -141,6 +142,15 @@ func TestClaudeHearsEachMessageOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	every := 2 * time.Second
+	if text := os.Getenv("ASSENT_E2E_EVERY"); text != "" {
+		var err error
+		if every, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pace := time.NewTicker(max(every, 1))
+	defer pace.Stop()
 	a := rig.NewAgent(t)
 	reachable(a)
 	term := a.Terminal()
@@ -178,6 +188,9 @@ func TestClaudeHearsEachMessageOnce(t *testing.T) {
 	}
 	var took, broker, client []time.Duration // from the phone to the context: in the broker, and from there on
 	for i := range n / 2 {                   // each to a session that has nothing to do
+		if i >= 20 {
+			<-pace.C
+		}
 		send(fmt.Sprintf("PING-%d.", i))
 		if m := over(ids[i]); m.State == hook.MessageEnded {
 			taken, started := at(m, hook.MessageTaken), at(m, hook.MessageStarted)

@@ -70,7 +70,7 @@ const (
 	lookAgain = 10 * time.Second
 	maxTries  = 6
 	// retryTime is the pause before an inbox is tried again, apart the least time between two messages of one session
-	// where the first one's hook has not confirmed it: the client drops what comes in bursts.
+	// where the first one's hook has not confirmed it. How many the client takes in all, see inboxRoom.
 	retryTime = 5 * time.Second
 	apart     = time.Second
 	// seenTime is how long the hook of a receipt has to bring it itself, before the stream's word is taken.

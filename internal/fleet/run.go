@@ -175,7 +175,7 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
 				due(at)
 			}
-			if m.Submitter != s.cfg.Self || x != nil && (!due(x.retry) || !due(x.lastTaken.Add(apart))) {
+			if m.Submitter != s.cfg.Self || x != nil && (!due(x.retry) || !due(x.lastTaken.Add(apart))) || !due(s.inboxRoom(m.SessionID, now)) {
 				continue
 			}
 			tasks = append(tasks, task{id: m.ID, session: m.SessionID, message: *m})

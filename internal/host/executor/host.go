@@ -219,8 +219,8 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 func (h *Host) Offer(o Order) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.findLocked(o.ID) != nil {
-		return // its frames are in the outbox until they are acknowledged
+	if h.sayAgainLocked(o.ID) {
+		return
 	}
 	if _, used := h.ids[o.ID]; used {
 		h.refuseLocked(o.ID, "this host took it before; its session was forgotten or removed since")
@@ -234,6 +234,26 @@ func (h *Host) Offer(o Order) {
 	}
 	h.offers = append(h.offers, o)
 	h.wakeUp()
+}
+
+// sayAgainLocked says whether a message was taken. If so, its frames are in the outbox until they are acknowledged. A broker
+// that offers it after that does not know it any more, as it made room for others: it is told again.
+func (h *Host) sayAgainLocked(id string) bool {
+	for _, s := range h.sessions {
+		m := s.find(id)
+		if m == nil {
+			continue
+		}
+		if m.acked[frameID(id, "taken")] && s.broken == nil {
+			for _, f := range s.framesOf(m, nil) {
+				if f.Type != api.HostEvent && m.acked[f.ID] {
+					h.extraLocked(f)
+				}
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // Refuse has the broker told that a message is not obeyed.

@@ -202,60 +202,67 @@ func (s *session) frames() []api.HostFrame {
 	}
 	var all []api.HostFrame
 	for _, m := range s.messages {
-		add := func(what string, f api.HostFrame) {
-			if f.ID = frameID(m.ID, what); !m.acked[f.ID] && !m.Own {
-				f.Message, f.Why = m.ID, why(m.why, f.Why)
-				all = append(all, f)
-			}
+		all = append(all, s.framesOf(m, m.acked)...)
+	}
+	return all
+}
+
+// framesOf are the frames about one message, without those that were acknowledged.
+func (s *session) framesOf(m *message, acked map[string]bool) []api.HostFrame {
+	var all []api.HostFrame
+	add := func(what string, f api.HostFrame) {
+		if f.ID = frameID(m.ID, what); !acked[f.ID] && !m.Own {
+			f.Message, f.Why = m.ID, why(m.why, f.Why)
+			all = append(all, f)
 		}
-		tell := func(what, kind string) {
-			if hook.Wordless(m.Kind) {
-				return
-			}
-			e := &api.AgentEvent{SessionID: s.meta.Session, Agent: s.meta.Agent, Kind: kind, CostUSD: m.cost, Timestamp: m.at}
-			switch kind {
-			case api.AgentStarted:
-				e.Timestamp, e.CostUSD = m.began, 0
-			case api.AgentOutput:
-				e.Message = cmp.Or(m.output, m.result)
-			case api.AgentBlocked:
-				e.Message = clip(m.why, maxWhy)
-				e.Error = &api.AgentError{Message: e.Message, Code: m.code}
-			case api.AgentCompleted:
-				e.Message, e.Result, e.PR = clip(m.why, maxWhy), m.result, m.pr
-			case api.AgentFailed:
-				e.Error = &api.AgentError{Message: clip(m.why, maxWhy), Code: m.code}
-			}
-			if id := frameID(m.ID, what); !m.acked[id] {
-				all = append(all, api.HostFrame{Type: api.HostEvent, ID: id, At: e.Timestamp, Event: e})
-			}
+	}
+	tell := func(what, kind string) {
+		if hook.Wordless(m.Kind) {
+			return
 		}
-		if m.state == dropped {
-			continue
+		e := &api.AgentEvent{SessionID: s.meta.Session, Agent: s.meta.Agent, Kind: kind, CostUSD: m.cost, Timestamp: m.at}
+		switch kind {
+		case api.AgentStarted:
+			e.Timestamp, e.CostUSD = m.began, 0
+		case api.AgentOutput:
+			e.Message = cmp.Or(m.output, m.result)
+		case api.AgentBlocked:
+			e.Message = clip(m.why, maxWhy)
+			e.Error = &api.AgentError{Message: e.Message, Code: m.code}
+		case api.AgentCompleted:
+			e.Message, e.Result, e.PR = clip(m.why, maxWhy), m.result, m.pr
+		case api.AgentFailed:
+			e.Error = &api.AgentError{Message: clip(m.why, maxWhy), Code: m.code}
 		}
-		add("taken", api.HostFrame{Type: api.HostTaken})
-		if !m.began.IsZero() {
-			add("started", api.HostFrame{Type: api.HostStarted, At: m.began})
-			tell("began", api.AgentStarted)
+		if id := frameID(m.ID, what); !acked[id] {
+			all = append(all, api.HostFrame{Type: api.HostEvent, ID: id, At: e.Timestamp, Event: e})
 		}
-		switch {
-		case m.state == lost:
-			add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
-		case m.state == ended:
-			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command, By: m.by})
-			if m.output != "" || m.result != "" {
-				tell("said", api.AgentOutput)
+	}
+	if m.state == dropped {
+		return nil
+	}
+	add("taken", api.HostFrame{Type: api.HostTaken})
+	if !m.began.IsZero() {
+		add("started", api.HostFrame{Type: api.HostStarted, At: m.began})
+		tell("began", api.AgentStarted)
+	}
+	switch {
+	case m.state == lost:
+		add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
+	case m.state == ended:
+		add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command, By: m.by})
+		if m.output != "" || m.result != "" {
+			tell("said", api.AgentOutput)
+		}
+		if m.outcome == hook.OutcomeCompleted {
+			if !s.unverified(m.pr) {
+				tell("over", api.AgentCompleted)
 			}
-			if m.outcome == hook.OutcomeCompleted {
-				if !s.unverified(m.pr) {
-					tell("over", api.AgentCompleted)
-				}
-			} else {
-				tell("over", api.AgentFailed)
-			}
-			if m.code == "BUDGET" || m.code == "TIMEOUT" { // it goes on once it is allowed more
-				tell("blocked", api.AgentBlocked)
-			}
+		} else {
+			tell("over", api.AgentFailed)
+		}
+		if m.code == "BUDGET" || m.code == "TIMEOUT" { // it goes on once it is allowed more
+			tell("blocked", api.AgentBlocked)
 		}
 	}
 	return all
