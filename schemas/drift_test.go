@@ -148,6 +148,7 @@ func TestGoTypes(t *testing.T) {
 		EventID: "e", EventType: "tool.mutation.bash", HookType: hook.HookPreToolUse, ToolName: "bash", AgentID: hook.UnknownAgent, RawPayload: hook.JSON("{}"),
 	})
 	check(t, "Record", hook.Record{ID: "r", RequestID: "id", Step: hook.StepDelivered, Time: now})
+	check(t, "Record", hook.Record{ID: "r", RequestID: hook.KeyEntry("k"), Step: hook.StepRevoked, Time: now, By: &by, Revoked: &hook.RevokedKey{DeviceID: "d", DeviceName: "phone", PublicKey: *decision.PublicKey, At: now}})
 	check(t, "PermissionRequest", hook.Request{ID: "id", InputSHA256: digest, PayloadSHA256: digest, OnTimeout: hook.Abstain, Channel: hook.ChannelPlain})
 }
 

@@ -196,8 +196,11 @@ as signed only if --trust-rules names that key, and rules signed by any other ke
 as wrong. Without --trust-rules the report lists the keys as not named. Exits 1 if anything is
 wrong, and says what, where, and what to do.
 
---revoked names a key that was revoked or lost, and since when: what it signed later is reported. A
-broker refuses such signatures, but whoever has both the device and the broker could record them.`,
+That a device was removed stands in the record, and with it where: what its key signed behind that is
+reported. A broker refuses such signatures, but whoever has both the device and the broker could
+record them. --revoked names a key and since when, where the record does not say it: the key was
+lost before the device was removed, an earlier version of assent removed it, or the export begins
+behind that.`,
 		Example: "  assent audit export --output record.jsonl && assent audit checkpoint --key > broker.pub\n  assent audit verify record.jsonl --key broker.pub\n  assent audit verify record.jsonl --key broker.pub --trust-rules device:9cXw01bTq3PzQ0o1yR8d0mVb7n3cE5gH2iJ4kL6mN8a\n  assent audit verify record.jsonl --key broker.pub --kept kept.txt --json\n  assent audit verify assent-state/assent --key broker.pub --kept kept.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -278,6 +281,7 @@ func (a *app) printVerified(rep *audit.Report) {
 	fmt.Fprintf(a.out, "Tree %s, leaves verified: %d, entries of the record: %d, decisions: %d, of them signed by a device: %d, by rules that a key signed which you named: %d\n", show.Line(rep.Origin),
 		rep.Leaves, rep.Entries, rep.Decisions, rep.Signed, rep.SignedRules)
 	a.printRulesKeys(rep)
+	a.printRevokedKeys(rep)
 	if rep.From > 0 {
 		fmt.Fprintf(a.out, "It begins at leaf %d: what stands before is not in it.\n", rep.From)
 	}
@@ -327,6 +331,17 @@ func (a *app) printRulesKeys(rep *audit.Report) {
 	}
 	if rep.RulesOver > 0 {
 		a.tell(show.Count(int(rep.RulesOver), "decision") + " by rules whose signature counted no more")
+	}
+}
+
+// printRevokedKeys says which keys the record has as revoked.
+func (a *app) printRevokedKeys(rep *audit.Report) {
+	for _, k := range rep.RevokedKeys {
+		text := "Revoked: device:" + k.Key + ", " + k.Time.Local().Format(time.DateTime) + fmt.Sprintf(", entry %d", k.Seq)
+		if k.By != "" {
+			text += ": " + k.Device + ", by " + k.By
+		}
+		a.tell(text)
 	}
 }
 

@@ -89,8 +89,10 @@ func (a *app) deviceRevokeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Remove a paired device; its open connections close at once",
-		Long: `Remove a paired device for good; its open connections close at once. Say which device by its id,
-or by its name if only one device has that name.`,
+		Long: `Remove a paired device for good; its open connections close at once. Its key is revoked with it, and
+the record says so: what the key signs later is reported by assent audit verify, and to be paired
+again the device has to make a new key. Say which device by its id, or by its name if only one
+device has that name.`,
 		Example: "  assent device revoke phone\n  assent device revoke 5b0f6a0e-1b1c-4f0e-8d0a-6d7b8f1c2a3e",
 		Args:    oneDevice,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,7 +17,9 @@ import (
 // brokers. A broken file is no reason not to start: people decide then. While everything is stopped, they allow
 // nothing.
 func (d *daemon) openRules(ctx context.Context) (err error) {
-	d.who, err = auth.Open(ctx, auth.Config{KV: d.streams, StateDir: d.stateDir, NoOwnerToken: d.f.noOwnerToken, Now: d.streams.Now, Logf: d.warnf})
+	d.who, err = auth.Open(ctx, auth.Config{
+		KV: d.streams, Record: d.streams, Shared: d.f.natsURL != "", StateDir: d.stateDir, NoOwnerToken: d.f.noOwnerToken, Now: d.streams.Now, Logf: d.warnf,
+	})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"assent/e2e/rig"
 	"assent/internal/agent/agents"
 	"assent/internal/auth"
@@ -123,10 +127,53 @@ func TestKeyIsRotatedAndLost(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err == nil
 	}
-	if out, ok := verify(); !ok {
-		t.Errorf("it is not verified: %s", out)
+	revoked := "Revoked: device:" + old.Thumbprint()
+	rig.Eventually(t, rig.Soon, "the record says that the key was revoked", func() bool {
+		if err := os.Remove(export); err != nil {
+			t.Fatal(err)
+		}
+		d.Command("audit", "export", "--output", export)
+		out, _ := verify()
+		return strings.Contains(strings.Join(strings.Fields(out), " "), revoked)
+	})
+	if out, ok := verify(); !ok || !strings.Contains(strings.Join(strings.Fields(out), " "), "by owner") {
+		t.Errorf("it is not verified, or does not say who revoked it: %s", out)
 	}
 	if out, ok := verify("--revoked", "device:"+old.Thumbprint()+" since "+since.Format(time.RFC3339Nano)); ok || strings.Count(out, "WRONG") != 1 || !strings.Contains(out, "request "+later+": the key that signed it") {
 		t.Errorf("what the lost key signed: %s", out)
+	}
+
+	// The thief has the broker's state, too, and puts what the phone signs into the record: found, without a word of who verifies.
+	d.Stop()
+	id, jwk, now := uuid.NewString(), old.JWK(), time.Now().UTC()
+	forged := hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: strings.Repeat("0", 64), SignedAt: now.Format(time.RFC3339Nano), PublicKey: &jwk}
+	forged.Signature = old.Sign(auth.DecisionText(id, forged))
+	withRecord(t, d.State, func(js jetstream.JetStream) {
+		for _, rec := range []hook.Record{
+			{ID: "asked-" + id, RequestID: id, Step: hook.StepAsked, Time: now, Request: &hook.Request{ID: id, ToolName: "Bash", InputSHA256: forged.InputSHA256}},
+			{ID: "decided-" + id, RequestID: id, Step: hook.StepDecided, Time: now, Outcome: hook.Allowed, Decision: &forged, By: &hook.Approver{Kind: hook.KindDevice, ID: old.ID, Name: "bare"}},
+		} {
+			body, err := json.Marshal(rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &nats.Msg{Subject: "approvals." + id, Header: nats.Header{"Assent-Salt": {strings.Repeat("5a", 32)}}, Data: body}
+			if _, err := js.PublishMsg(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	repair := exec.Command(rig.Program("assent"), "repair", "--state-dir", d.State)
+	repair.Env = d.Env()
+	if out, err := repair.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	d.Start()
+	if err := os.Remove(export); err != nil {
+		t.Fatal(err)
+	}
+	d.Command("audit", "export", "--output", export)
+	if out, ok := verify(); ok || !strings.Contains(strings.Join(strings.Fields(out), " "), "request "+id+": the key that signed it, device:"+old.Thumbprint()+", was revoked before") {
+		t.Errorf("what the lost key signed is not found: %s", out)
 	}
 }

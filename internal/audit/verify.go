@@ -44,11 +44,13 @@ type Report struct {
 	SignedRules int64     `json:"signedRules"`         // and by a rule, of rules with a signature that fits, by a key of VerifyOptions.TrustRules
 	RulesOver   int64     `json:"rulesOver,omitempty"` // and by a rule, of rules whose signature counted no more by then
 	// RulesKeys are all keys that signed rules, in the order in which they come.
-	RulesKeys   []RulesKey `json:"rulesKeys,omitempty"`
-	Forgotten   int64      `json:"forgotten"` // entries that were removed on purpose
-	Aged        int64      `json:"aged"`      // and those that were too old for the record
-	Gone        int64      `json:"gone"`      // and those that were gone before the tree came to them
-	Checkpoints int64      `json:"checkpoints"`
+	RulesKeys []RulesKey `json:"rulesKeys,omitempty"`
+	// RevokedKeys are the keys of devices that were revoked, as the record says, in its order.
+	RevokedKeys []RevokedKey `json:"revokedKeys,omitempty"`
+	Forgotten   int64        `json:"forgotten"` // entries that were removed on purpose
+	Aged        int64        `json:"aged"`      // and those that were too old for the record
+	Gone        int64        `json:"gone"`      // and those that were gone before the tree came to them
+	Checkpoints int64        `json:"checkpoints"`
 	// Proof says that these were the proofs of single entries, which may leave others of the same request out.
 	Proof bool `json:"proof,omitempty"`
 	// Unproved are entries that a proof names without proving them. A proof need not name all.
@@ -61,6 +63,16 @@ type Report struct {
 type Unproved struct {
 	Seq uint64 `json:"seq"`
 	Why string `json:"why"`
+}
+
+// RevokedKey is the key of a device that the record says was revoked.
+type RevokedKey struct {
+	Key  string    `json:"key"`  // its thumbprint
+	Time time.Time `json:"time"` // of the entry
+	Seq  uint64    `json:"seq"`  // of it: what the key signed behind that counts no more
+	// By is who revoked it, and Device whose key it was; empty where the entry is gone.
+	By     string `json:"by,omitempty"`
+	Device string `json:"device,omitempty"`
 }
 
 // OK reports whether nothing is wrong.
@@ -107,7 +119,7 @@ const doRevoked = "find out who had the device then, and look at the request wit
 // with them is in the report. The memory that it takes grows with what is missing and what still waits, and not with the
 // requests that were settled: their ids are in a temporary file where they are many.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}, rulesKeys: map[string]int{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}, rulesKeys: map[string]int{}, over: map[string]uint64{}}
 	v.rep.Findings = []Finding{}
 	if v.Skew == 0 {
 		v.Skew = Skew
@@ -156,6 +168,7 @@ type verifier struct {
 	kept      error             // why these could not be kept
 	keys      map[string]string // the key of each device and token that decided; "" of one that does not sign
 	rulesKeys map[string]int    // places in Report.RulesKeys
+	over      map[string]uint64 // the keys that were revoked, and by which entry
 }
 
 // waiting is a request that waits.

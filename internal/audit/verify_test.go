@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -487,6 +488,85 @@ func TestRevoked(t *testing.T) {
 	opts.Revoked = map[string]time.Time{key: at.Add(-time.Minute)}
 	if rep := verify(t, text, opts); len(rep.Findings) != 2 {
 		t.Errorf("got %+v", rep.Findings)
+	}
+}
+
+// revokedAt puts the entry of a key that was revoked behind so many records.
+func revokedAt(records []hook.Record, n int, key hook.JWK) []hook.Record {
+	r := hook.Record{
+		ID: "k", RequestID: hook.KeyEntry(auth.Thumbprint(key)), Step: hook.StepRevoked, Time: records[n-1].Time, By: &hook.Approver{Kind: hook.KindOwner, Name: "owner"},
+		Revoked: &hook.RevokedKey{DeviceID: "d-0", DeviceName: "phone", PublicKey: key, At: records[n-1].Time},
+	}
+	return slices.Insert(slices.Clone(records), n, r)
+}
+
+// TestRevokedInTheRecord: a key that was revoked counts no more from its entry on, without a word of who verifies, and also when the
+// entry itself has grown too old for the record.
+func TestRevokedInTheRecord(t *testing.T) {
+	recs := requests(4)
+	key := *recs[1].Decision.PublicKey // of the first and the third
+	seqs := func(rep audit.Report) (list []uint64) {
+		for _, f := range rep.Findings {
+			if !strings.Contains(f.What, "device:"+auth.Thumbprint(key)+", was revoked before, by entry") {
+				t.Errorf("found %+v", f)
+			}
+			list = append(list, f.Seq)
+		}
+		return list
+	}
+	for n, want := range map[int][]uint64{1: {3, 7}, 2: {7}, 5: {7}, 6: nil, 8: nil} {
+		text, opts := exported(t, newKey(t), revokedAt(recs, n, key))
+		rep := verify(t, text, opts)
+		if got := seqs(rep); !slices.Equal(got, want) {
+			t.Errorf("revoked behind %d: found in %v, want %v", n, got, want)
+		}
+		told := []audit.RevokedKey{{Key: auth.Thumbprint(key), Time: recs[0].Time, Seq: uint64(n + 1), By: "owner", Device: "phone"}}
+		if !slices.Equal(rep.RevokedKeys, told) || rep.Decisions != 4 {
+			t.Errorf("told of %+v, want %+v; %d decisions", rep.RevokedKeys, told, rep.Decisions)
+		}
+	}
+
+	// The entry is gone after 90 days, and its leaf is not.
+	text, opts := exported(t, newKey(t), revokedAt(recs, 2, key))
+	opts.Read = time.Now().Add(91 * 24 * time.Hour)
+	var out bytes.Buffer
+	w := tree.NewLineWriter(&out)
+	for r := tree.NewLineReader(bytes.NewReader(text)); ; {
+		l, err := r.Next()
+		if err != nil {
+			break
+		}
+		if leaf, ok := l.(*tree.LeafLine); ok && strings.Contains(leaf.Leaf, "\nrevoked\n") {
+			leaf.Entry = nil
+		}
+		w.Line(l)
+	}
+	if err := w.End(); err != nil {
+		t.Fatal(err)
+	}
+	rep := verify(t, out.Bytes(), opts)
+	if got := seqs(rep); !slices.Equal(got, []uint64{7}) || rep.Aged != 1 || len(rep.RevokedKeys) != 1 || rep.RevokedKeys[0].By != "" {
+		t.Errorf("found in %v, %+v", got, rep)
+	}
+}
+
+// TestRevokedUnsoundly: what no broker writes of a key is found.
+func TestRevokedUnsoundly(t *testing.T) {
+	recs := requests(2)
+	key := *recs[1].Decision.PublicKey
+	for name, change := range map[string]func(*hook.Record){
+		"a request":            func(r *hook.Record) { r.RequestID = "r-9" },
+		"another key":          func(r *hook.Record) { r.Revoked.PublicKey = authtest.NewKey().JWK() },
+		"no key":               func(r *hook.Record) { r.Revoked = nil },
+		"nobody who revoked":   func(r *hook.Record) { r.By = nil },
+		"a key without a name": func(r *hook.Record) { r.RequestID = "key-" },
+	} {
+		all := revokedAt(recs, 4, key)
+		change(&all[4])
+		text, opts := exported(t, newKey(t), all)
+		if rep := verify(t, text, opts); len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].What, "no broker writes that") {
+			t.Errorf("%s: %+v", name, rep.Findings)
+		}
 	}
 }
 

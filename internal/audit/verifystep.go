@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"assent/internal/api"
@@ -58,6 +59,9 @@ func (v *verifier) step(l *line) {
 			v.findIn(l.n, leaf, didNotWait, doApprover)
 		}
 		v.keep(settlement{leaf.Request, asked.place, here, said})
+	case hook.StepRevoked:
+		v.keyRevoked(l)
+		return
 	default:
 		return
 	}
@@ -188,9 +192,38 @@ func (v *verifier) signature(l *line) {
 	}
 }
 
-// revoked looks whether the key that signed had been revoked by then. Both times count: a thief sets the device's clock, and who
-// has the broker's key that of the record.
+// keyRevoked takes the entry of a key. What its leaf says suffices: the entry itself grows too old for the record.
+func (v *verifier) keyRevoked(l *line) {
+	leaf, rec := &l.leaf, &l.rec
+	key, ok := hook.KeyOfEntry(leaf.Request)
+	if !ok {
+		v.findIn(l.n, leaf, "a request is said to be revoked, as only a key can be: no broker writes that", doCompare)
+		return
+	}
+	told := RevokedKey{Key: key, Time: leaf.Time.UTC(), Seq: leaf.Seq}
+	_, again := v.over[key]
+	if !again {
+		v.over[key] = leaf.Seq // from the first on
+	}
+	if rec.RequestID != "" {
+		if rec.Revoked == nil || rec.By == nil || auth.Thumbprint(rec.Revoked.PublicKey) != key {
+			v.findIn(l.n, leaf, "it does not say whose key was revoked, or by whom: no broker writes that", doCompare)
+			return
+		}
+		told.By, told.Device = rec.By.Who(), rec.Revoked.DeviceName
+	}
+	if !again {
+		v.rep.RevokedKeys = append(v.rep.RevokedKeys, told)
+	}
+}
+
+// revoked looks whether the key that signed had been revoked by then: by the record, in which its entry comes first, or by the word
+// of who verifies. Of the latter both times count: a thief sets the device's clock, and who has the broker's key that of the record.
 func (v *verifier) revoked(l *line, key string) {
+	if seq, ok := v.over[key]; ok {
+		v.findIn(l.n, &l.leaf, fmt.Sprintf("the key that signed it, device:%s, was revoked before, by entry %d", key, seq), doRevoked)
+		return
+	}
 	since, ok := v.Revoked[key]
 	if !ok {
 		return

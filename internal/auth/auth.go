@@ -15,7 +15,7 @@
 //
 // # Concurrency
 //
-// Open starts three goroutines, those of the mirrors and one that writes lastUsed; Close ends them and
+// Open starts four goroutines, those of the mirrors, one that writes lastUsed and one that records what was revoked; Close ends them and
 // waits. All methods may be called from any goroutine. One mutex guards the
 // maps; nothing slow runs under it.
 package auth
@@ -56,6 +56,9 @@ type Config struct {
 	NoOwnerToken bool
 	// Now is the time by which pairings expire, the same at all brokers that share the KV; nil: this machine's.
 	Now func() time.Time
+	// Record is where it stands when a device's key was revoked; nil: nowhere. Shared says that other brokers write there, too.
+	Record Record
+	Shared bool
 	// Logf reports what the operator should know; nil discards it. It is never given a secret.
 	Logf func(format string, args ...any)
 }
@@ -68,11 +71,14 @@ type Auth struct {
 	openTurn chan struct{}    // holds one, who changes that
 	owner    ownerToken
 	used     chan usage
+	toRecord chan struct{} // holds one: there may be something for recordRevocations
 
 	mu sync.Mutex
 	// Guarded by mu.
 	tokens     map[secretHash]*tokenEntry
 	devices    map[string]*deviceEntry
+	revoked    map[string]*revocation       // by the thumbprint of the key
+	ending     map[string][]<-chan struct{} // by the thumbprint: closed when what was begun here with a credential of that key is over
 	bearers    *ttlMap[bearer]
 	tickets    *ttlMap[Principal]
 	challenges *ttlMap[string]
@@ -105,8 +111,11 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 	a := &Auth{
 		cfg:        cfg,
 		used:       make(chan usage, 64),
+		toRecord:   make(chan struct{}, 1),
 		tokens:     map[secretHash]*tokenEntry{},
 		devices:    map[string]*deviceEntry{},
+		revoked:    map[string]*revocation{},
+		ending:     map[string][]<-chan struct{}{},
 		bearers:    newTTLMap[bearer](maxBearers, bearerLife),
 		tickets:    newTTLMap[Principal](maxTickets, ticketLife),
 		challenges: newTTLMap[string](maxChallenges, challengeLife),
@@ -129,6 +138,7 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		return nil, fmt.Errorf("%w: load pairings: %w", ErrUnavailable, err)
 	}
 	a.kv.Go(a.writeUsage)
+	a.kv.Go(a.recordRevocations)
 	if !cfg.NoOwnerToken {
 		if err := a.owner.create(filepath.Join(cfg.StateDir, "owner.token")); err != nil {
 			_ = a.Close()
@@ -196,6 +206,7 @@ type Principal struct {
 	// expire when its bearer does.
 	ExpiresAt time.Time
 	gone      context.Context // nil for the owner
+	uses      *inUse          // nil for the owner
 	key       *signingKey     // of a device, or of a token that is bound to one; nil: nothing is signed
 }
 

@@ -72,6 +72,7 @@ func (a *Auth) principalLocked(e *deviceEntry) Principal {
 		Role:     a.deviceLocked(e).Role,
 		Approver: hook.Approver{Kind: "device", ID: e.ID, Name: e.Name, CodeOrigin: cmp.Or(e.CodeOrigin, hook.CodeBroker)},
 		gone:     e.gone,
+		uses:     e.uses,
 		key:      &signingKey{jwk: e.PublicKey, pub: e.pub},
 	}
 }
@@ -98,17 +99,6 @@ func (a *Auth) Device(id string) (Device, bool) {
 		return a.deviceLocked(e), true
 	}
 	return Device{}, false
-}
-
-// RevokeDevice ends a device for good, its bearers with it. ErrNotFound.
-func (a *Auth) RevokeDevice(ctx context.Context, id string) error {
-	a.mu.Lock()
-	key := ""
-	if e := a.devices[id]; e != nil {
-		key = e.key
-	}
-	a.mu.Unlock()
-	return a.revoke(ctx, key)
 }
 
 // RenameDevice gives a device another name. ErrNotFound, ErrNameTaken; *hook.FieldError.

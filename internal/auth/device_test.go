@@ -72,7 +72,7 @@ func TestDeviceJourney(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.RevokeDevice(context.Background(), d.ID); err != nil {
+		if err := a.RevokeDevice(context.Background(), d.ID, hook.Approver{Kind: hook.KindOwner, Name: "owner"}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/hook"
 	"assent/internal/store/kvmirror/kvtest"
 )
 
@@ -146,7 +147,7 @@ func TestOperateAfterTheFirstIsGone(t *testing.T) {
 				t.Errorf("%s: %v", role, err)
 			}
 		}
-		if err := a.RevokeDevice(context.Background(), d.ID); err != nil {
+		if err := a.RevokeDevice(context.Background(), d.ID, hook.Approver{Kind: hook.KindOwner, Name: "owner"}); err != nil {
 			t.Fatal(err)
 		}
 		d, key := pair(t, a, auth.RoleAdmin)

@@ -173,6 +173,9 @@ func (a *Auth) addDevice(ctx context.Context, id string, role Role, name string,
 	if err := origin.Check(); err != nil {
 		return Device{}, err
 	}
+	if err := a.mayComeIn(ctx, key); err != nil {
+		return Device{}, err
+	}
 	d := storedDevice{
 		Device:    Device{ID: id, Name: a.freeName(name), Role: role, CreatedAt: time.Now().UTC(), CodeOrigin: cmp.Or(origin, hook.CodeBroker)},
 		PublicKey: key,

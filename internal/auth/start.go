@@ -94,6 +94,9 @@ func (a *Auth) StartPairing(ctx context.Context, key hook.JWK, name string, from
 	if err := from.CodeOrigin.Check(); err != nil {
 		return Start{}, err
 	}
+	if a.isRevoked(key) {
+		return Start{}, ErrKeyRevoked
+	}
 	text := secret(24)
 	var s *start
 	if err := a.changeOpen(ctx, func(o *openPairings, now time.Time) (bool, error) {

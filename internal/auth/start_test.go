@@ -100,7 +100,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			}
 		}
 		// What paired it is worth nothing once it is revoked.
-		if err := a.RevokeDevice(ctx, d.ID); err != nil {
+		if err := a.RevokeDevice(ctx, d.ID, hook.Approver{}); err != nil {
 			t.Fatal(err)
 		}
 		gone(t, a, s)

@@ -21,6 +21,8 @@ func (a *Auth) apply(key string, value []byte, rev uint64) (after func()) {
 		a.applyTokenLocked(key, value, rev)
 	case strings.HasPrefix(key, devicePrefix):
 		a.applyDeviceLocked(key, value, rev)
+	case strings.HasPrefix(key, revokedPrefix):
+		return a.applyRevokedLocked(key, value, rev)
 	case key == operatorsKey:
 		a.applyOperatorsLocked(value)
 	}
@@ -42,6 +44,7 @@ func (a *Auth) applyTokenLocked(key string, value []byte, rev uint64) {
 		a.cfg.Logf("auth: another role or key of %s is in the store than it was made with, and is ignored; revoke that token, if nobody here did this", key)
 	case err != nil:
 		a.cfg.Logf("auth: %s is unreadable and ignored: %v", key, err)
+	case e == nil && signs != nil && a.isRevokedLocked(signs.jwk, key):
 	case e == nil:
 		a.tokens[h] = &tokenEntry{storedToken: t, signs: signs, entry: newEntry(key, rev)}
 	default:
@@ -64,6 +67,7 @@ func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
 	}
 	e := a.devices[d.ID]
 	switch {
+	case e == nil && a.isRevokedLocked(d.PublicKey, key):
 	case e == nil:
 		a.devices[d.ID] = &deviceEntry{storedDevice: d, pub: pub, confirmed: d.Confirmed.fits(d.PublicKey, d.Role), entry: newEntry(key, rev)}
 	case e.Role != d.Role || e.PublicKey != d.PublicKey || e.CodeOrigin != d.CodeOrigin:
@@ -81,12 +85,16 @@ func (a *Auth) removeLocked(key string) (revoke func()) {
 	if h, ok := tokenDigest(key); ok {
 		if e := a.tokens[h]; e != nil {
 			delete(a.tokens, h)
+			if e.PublicKey != nil {
+				a.endingLocked(*e.PublicKey, e.uses)
+			}
 			revoke = e.revoke
 		}
 	}
 	if id, ok := strings.CutPrefix(key, devicePrefix); ok {
 		if e := a.devices[id]; e != nil {
 			delete(a.devices, id)
+			a.endingLocked(e.PublicKey, e.uses)
 			a.bearers.drop(func(b bearer) bool { return b.device == id })
 			a.challenges.drop(func(d string) bool { return d == id })
 			a.enrolments.drop(func(d string) bool { return d == id })
@@ -94,6 +102,13 @@ func (a *Auth) removeLocked(key string) (revoke func()) {
 		}
 	}
 	return revoke
+}
+
+// endingLocked lets nothing begin any more that would be recorded with a signature by key, as far as this credential goes, and
+// notes when what began is over.
+func (a *Auth) endingLocked(key hook.JWK, uses *inUse) {
+	thumbprint := Thumbprint(key)
+	a.ending[thumbprint] = append(a.ending[thumbprint], uses.finish())
 }
 
 func tokenDigest(key string) (h secretHash, ok bool) {

@@ -76,10 +76,11 @@ type entry struct {
 	usedAt time.Time // when a write of lastUsed was last asked for
 	gone   context.Context
 	revoke context.CancelFunc
+	uses   *inUse
 }
 
 func newEntry(key string, rev uint64) entry {
-	e := entry{key: key, rev: rev}
+	e := entry{key: key, rev: rev, uses: newInUse()}
 	e.gone, e.revoke = context.WithCancel(context.Background())
 	return e
 }
@@ -91,6 +92,7 @@ func (e *tokenEntry) principal() Principal {
 		key:       e.signs,
 		ExpiresAt: e.ExpiresAt,
 		gone:      e.gone,
+		uses:      e.uses,
 	}
 }
 
@@ -109,6 +111,9 @@ func (a *Auth) CreateBoundToken(ctx context.Context, role Role, name string, ttl
 		return "", Token{}, hook.BadField("publicKey", "only a token of role approve is bound to a key: what the other roles may do is not signed")
 	}
 	if _, err := parseKey(key); err != nil {
+		return "", Token{}, err
+	}
+	if err := a.mayComeIn(ctx, key); err != nil {
 		return "", Token{}, err
 	}
 	return a.createToken(ctx, storedToken{Token: Token{Role: role, Name: name}, PublicKey: &key}, ttl)

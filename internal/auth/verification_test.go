@@ -182,7 +182,7 @@ func TestVerificationRefuses(t *testing.T) {
 		if _, err := a.Verify(t.Context(), bot, originsOf, text, v.face.Get(text), false); !errors.Is(err, auth.ErrNoVerification) {
 			t.Errorf("a token: %v", err)
 		}
-		if err := a.RevokeDevice(t.Context(), v.ID); err != nil {
+		if err := a.RevokeDevice(t.Context(), v.ID, hook.Approver{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := a.Verify(t.Context(), p, originsOf, text, v.face.Get(text), false); !errors.Is(err, auth.ErrUnauthenticated) {

@@ -292,6 +292,8 @@ const (
 	// StepOverruled: a later event proves that the denied tool ran, or that an edited one ran as it
 	// was asked for.
 	StepOverruled Step = "overruled"
+	// StepRevoked is that of an entry which is about no request but about the key of a device, see KeyEntry.
+	StepRevoked Step = "revoked"
 )
 
 // Reasons of ended records, and of a handed-back request. They are words of the API.
@@ -341,4 +343,6 @@ type Record struct {
 	// EventSeq is the EVENTS sequence of the event that proved this step: ended by proof,
 	// confirmed, overruled.
 	EventSeq uint64 `json:"eventSeq,omitempty"`
+	// Revoked is the key that counts no more, of revoked; By is who revoked it.
+	Revoked *RevokedKey `json:"revoked,omitempty"`
 }

@@ -30,6 +30,11 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 	defer cancel()
 	id, by := requestID(r), principal(r)
+	end, ok := s.begin(w, r)
+	if !ok {
+		return
+	}
+	defer end()
 	d, err := by.Vouch(id, d)
 	if err != nil {
 		s.metrics.unsigned.Inc()

@@ -21,7 +21,7 @@ func (s *Server) revokeDevice(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	err := s.cfg.Auth.RevokeDevice(r.Context(), id)
+	err := s.cfg.Auth.RevokeDevice(r.Context(), id, by.Approver)
 	if err == nil {
 		s.log.Info("revoked a device", zap.String("id", id), zap.String("name", line(d.Name)),
 			zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)))
@@ -32,6 +32,15 @@ func (s *Server) revokeDevice(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.noContent(w, r, err)
+}
+
+// begin says that the caller does something now that may be recorded with their signature: until end is called, that their key was
+// revoked is not recorded. Where it was revoked the call is answered, and ok is false.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request) (end func(), ok bool) {
+	if end, ok = principal(r).Begin(); !ok {
+		s.fail(w, r, auth.ErrUnauthenticated)
+	}
+	return end, ok
 }
 
 // renameDevice is PATCH /v1/devices/{id} {name}. Whoever may revoke a device may rename it.

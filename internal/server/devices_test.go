@@ -339,3 +339,21 @@ func TestDeviceIsRenamed(t *testing.T) {
 		}
 	})
 }
+
+// TestRevokedKey: the record says who removed a device, and its key is not paired again.
+func TestRevokedKey(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		chief, p := g.paired(auth.RoleAdmin, "desk"), g.paired(auth.RoleApprove, "phone")
+		if r := g.call(call{method: "DELETE", path: "/v1/devices/" + p.ID, token: chief.bearer}); r.status != http.StatusNoContent {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		synctest.Wait()
+		records, err := g.log.Records(t.Context(), hook.KeyEntry(p.Thumbprint))
+		if err != nil || len(records) != 1 || records[0].By == nil || records[0].By.ID != chief.ID || records[0].Revoked == nil || records[0].Revoked.DeviceID != p.ID {
+			t.Errorf("the record has %+v, %v", records, err)
+		}
+		if r := g.post("/v1/pair/start", "", fields{"publicKey": p.key.JWK()}); r.status != http.StatusConflict || !strings.Contains(r.body, `"reason":"revoked"`) {
+			t.Errorf("it is paired again: %d %s", r.status, r.body)
+		}
+	})
+}

@@ -133,7 +133,7 @@ func newFort(t *testing.T) *fort {
 	f.tokens[auth.RoleOperate] = f.tokens[auth.RoleAdmin] // no token has that role by itself
 	f.stolen, _, _, _ = f.signedIn()
 	bearer, d, nonce, _ := f.signedIn()
-	f.must(f.auth.RevokeDevice(ctx, d.ID))
+	f.must(f.auth.RevokeDevice(ctx, d.ID, hook.Approver{}))
 	f.revoked, f.used["nonce"] = bearer, nonce
 	f.used["code"] = f.invited()
 	_, err = f.auth.Redeem(ctx, f.used["code"], authtest.NewKey().JWK(), "", "")

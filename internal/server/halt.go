@@ -53,6 +53,11 @@ func (s *Server) stopAll(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	end, ok := s.begin(w, r) // what it denies carries its signature
+	if !ok {
+		return
+	}
+	defer end()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), stopTime)
 	defer cancel()
 	state, err := s.cfg.Halt.Do(ctx, act, basis)

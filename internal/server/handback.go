@@ -28,6 +28,11 @@ func (s *Server) handBack(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, by := requestID(r), principal(r)
+	end, ok := s.begin(w, r)
+	if !ok {
+		return
+	}
+	defer end()
 	h, err := by.VouchHandBack(id, h)
 	if err != nil {
 		s.metrics.unsigned.Inc()

@@ -90,7 +90,7 @@ func newRigOn(t *testing.T, cfg server.Config, kv *kvtest.KV) *rig {
 	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, SingleReplica: true, Encode: cfg.Views.Encode, CallKey: claude.CallKey}); err != nil {
 		t.Fatal(err)
 	}
-	if g.auth, err = auth.Open(ctx, auth.Config{KV: g.kv, NoOwnerToken: true}); err != nil {
+	if g.auth, err = auth.Open(ctx, auth.Config{KV: g.kv, Record: g.log, NoOwnerToken: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleHost, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {

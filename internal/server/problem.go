@@ -78,6 +78,7 @@ var statuses = []struct { // read-only
 	{auth.ErrUnauthenticated, http.StatusUnauthorized, ""},
 	{auth.ErrNotFound, http.StatusNotFound, ""},
 	{auth.ErrNameTaken, http.StatusConflict, "name"},
+	{auth.ErrKeyRevoked, http.StatusConflict, "revoked"},
 	{auth.ErrPairing, http.StatusForbidden, ""},
 	{auth.ErrPairingFull, http.StatusTooManyRequests, ""},
 	{auth.ErrNoStart, http.StatusNotFound, ""},

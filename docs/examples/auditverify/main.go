@@ -131,6 +131,7 @@ func verify(export io.Reader, pub, keptText string) string {
 	var edge [][]byte
 	size, next := 0, 0             // leaves, and the next entry of the record; 0 where that is not known
 	missing := map[int]time.Time{} // entries
+	revoked := map[string]bool{}   // keys of devices, by their thumbprints
 	compare := func() {
 		k, ok := kept[size]
 		must(!ok || k.origin == head.Origin && bytes.Equal(k.root, root(edge)), "leaf %d: not the record of the kept checkpoint", size)
@@ -168,8 +169,13 @@ func verify(export io.Reader, pub, keptText string) string {
 					now = at
 				}
 				if missing[seq] = now; l.Entry != nil {
-					entry(l.Entry, f)
+					entry(l.Entry, f, revoked)
 					delete(missing, seq)
+				}
+				if f[4] == "revoked" { // what that key signed counts no more from here on
+					key, ok := strings.CutPrefix(f[3], "key-")
+					must(ok && key != "", "line %d: no key is revoked: %q", lines+1, f[3])
+					revoked[key] = true
 				}
 			case f[1] == "forgotten" && f[0] == "assent forgotten v1\n"+f[2]+"\n":
 				delete(missing, seq)
@@ -220,8 +226,20 @@ func parse(text []byte) (l line) {
 	return l
 }
 
-// entry compares an entry with its leaf.
-func entry(text []byte, leaf []string) {
+// jwk is a device's public key.
+type jwk struct{ Kty, Crv, X, Y string }
+
+// thumbprint is that of RFC 7638; empty of none.
+func (k *jwk) thumbprint() string {
+	if k == nil {
+		return ""
+	}
+	text := fmt.Sprintf(`{"crv":%q,"kty":%q,"x":%q,"y":%q}`, k.Crv, k.Kty, k.X, k.Y)
+	return base64.RawURLEncoding.EncodeToString(hash([]byte(text)))
+}
+
+// entry compares an entry with its leaf. No key may sign it that was revoked before.
+func entry(text []byte, leaf []string, revoked map[string]bool) {
 	must(hex.EncodeToString(hash(text)) == leaf[7] && strconv.FormatUint(binary.BigEndian.Uint64(text[1:]), 10) == leaf[2], "the entry is not the one of its leaf")
 	rest := text[9:]
 	take := func() (s string) {
@@ -238,7 +256,15 @@ func entry(text []byte, leaf []string) {
 	if record == "" {
 		record = string(rest)
 	}
-	var r struct{ RequestID, Step, Outcome, Time string }
+	var r struct {
+		RequestID, Step, Outcome, Time string
+		By                             *struct{}
+		Decision, HandBack, Revoked    struct{ PublicKey *jwk }
+	}
 	must(json.Unmarshal([]byte(record), &r) == nil && "approvals."+leaf[3] == subject && r.RequestID == leaf[3] && r.Step == leaf[4] && r.Outcome == leaf[6] &&
 		read(timeOf, r.Time).UTC().Format(time.RFC3339Nano) == leaf[5], "the leaf says something else than its entry")
+	must(r.Step != "revoked" || r.By != nil && "key-"+r.Revoked.PublicKey.thumbprint() == r.RequestID, "it is not said whose key was revoked, or by whom")
+	for _, key := range []string{r.Decision.PublicKey.thumbprint(), r.HandBack.PublicKey.thumbprint()} {
+		must(!revoked[key], "entry %s is signed with a key that was revoked before: device:%s", leaf[2], key)
+	}
 }

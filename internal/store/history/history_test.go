@@ -269,3 +269,17 @@ func sameRows(t *testing.T, got, want []string) {
 		}
 	}
 }
+
+// TestRevokedKey: the entry of a key that was revoked is about no session, and what comes behind it is kept as ever.
+func TestRevokedKey(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	r.event("one", "UserPromptSubmit", `"prompt":"mend the bicycle"`)
+	r.append(hook.Record{RequestID: hook.KeyEntry("UOAyR2k"), Step: hook.StepRevoked, By: &hook.Approver{Kind: hook.KindOwner}, Revoked: &hook.RevokedKey{DeviceID: "d", DeviceName: "phone"}}, 0)
+	r.event("two", "UserPromptSubmit", `"prompt":"ring the bell"`)
+	r.catchUp()
+	list, err := h.Sessions(t.Context(), SessionCursor{}, 10)
+	if err != nil || len(list) != 2 {
+		t.Errorf("there are %+v, %v", list, err)
+	}
+}

@@ -180,7 +180,7 @@ func (w *writer) event(e hook.Event) error {
 func (w *writer) record(r hook.Record, after uint64) error {
 	w.cursor.record, w.cursor.after = r.Seq, after
 	at := step{record: r.Seq}
-	if r.ID == "" || w.bad[at] {
+	if r.ID == "" || r.Step == hook.StepRevoked || w.bad[at] { // a key is no session's
 		return nil
 	}
 	s, err := w.requestSession(&r)
