@@ -149,6 +149,7 @@ func (r *Registry) apply(key string, value []byte, rev uint64) func() {
 		r.cfg.Logf("a host in the store is unreadable, and left alone: %s", id)
 		return nil
 	}
+	o.Agents = sound(o.Agents)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if value == nil {
@@ -162,6 +163,17 @@ func (r *Registry) apply(key string, value []byte, rev uint64) func() {
 	}
 	h.offered, h.rev = o, rev
 	return r.tell
+}
+
+// sound are those of a host's agents that it may offer to this release of a broker; another one kept them.
+func sound(agents []api.Agent) []api.Agent {
+	var some []api.Agent
+	for _, a := range agents {
+		if len(some) < maxAgents && checkAgent(&a) == "" {
+			some = append(some, a)
+		}
+	}
+	return some
 }
 
 // Notify has f called with each agent that changed, in any order.

@@ -132,8 +132,7 @@ func (s *Store) record(ctx context.Context, act hook.HaltAct, basis *uint64) err
 			break
 		}
 		s.kv.Offer(key, value, rev)
-		var doc document
-		if json.Unmarshal(value, &doc) == nil && contains(doc.Acts, act) {
+		if doc, err := decode(value); err == nil && contains(doc.Acts, act) {
 			return nil
 		}
 	}

@@ -105,6 +105,22 @@ type document struct {
 	Acts []hook.HaltAct `json:"acts"`
 }
 
+// decode reads what the KV keeps. JSON that is no list of acts, or whose newest act is of no known kind, says that
+// something else stands there: nobody can tell from it that nothing is stopped.
+func decode(value []byte) (document, error) {
+	var doc document
+	if err := json.Unmarshal(value, &doc); err != nil {
+		return document{}, err
+	}
+	if doc.Acts == nil {
+		return document{}, errors.New("it has no list of acts")
+	}
+	if n := len(doc.Acts); n > 0 && !slices.Contains([]string{hook.HaltStop, hook.HaltLift, hook.HaltPause, hook.HaltResume}, doc.Acts[n-1].Act) {
+		return document{}, errors.New("its newest act is none")
+	}
+	return doc, nil
+}
+
 // Open reads the state. ctx bounds the reading only.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Logf == nil {
@@ -169,7 +185,7 @@ func (s *Store) apply(k string, value []byte, rev uint64) (after func()) {
 	var doc document
 	err := error(nil)
 	if value != nil {
-		err = json.Unmarshal(value, &doc)
+		doc, err = decode(value)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

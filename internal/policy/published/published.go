@@ -127,12 +127,28 @@ func (s *Store) apply(key string, value []byte, rev uint64) (after func()) {
 		return nil
 	}
 	var v Version
-	if value != nil && (json.Unmarshal(value, &v) != nil || len(v.Text) > MaxText) {
-		s.cfg.Logf("rules: what is published is unreadable; the version before stays in force")
-		return nil
+	if value != nil {
+		var err error
+		if v, err = decode(value); err != nil {
+			s.cfg.Logf("rules: what is published is unreadable; the version before stays in force")
+			return nil
+		}
 	}
 	s.now, s.rev = v, rev
 	return s.news.Tell
+}
+
+// decode reads a version. JSON that is none must not pass for one without rules: those in force, which may deny, would
+// be gone.
+func decode(value []byte) (Version, error) {
+	var v Version
+	if err := json.Unmarshal(value, &v); err != nil {
+		return Version{}, err
+	}
+	if v.Version < 1 || len(v.Text) > MaxText {
+		return Version{}, errors.New("it is no version of rules")
+	}
+	return v, nil
 }
 
 // Now is what is published.
@@ -236,7 +252,10 @@ func (s *Store) At(ctx context.Context, version int) (Version, error) {
 	value, _, err := s.cfg.KV.Get(ctx, textKey+strconv.Itoa(version))
 	var v Version
 	if err == nil {
-		err = json.Unmarshal(value, &v)
+		v, err = decode(value)
+	}
+	if err == nil && v.Version != version {
+		err = fmt.Errorf("what is kept of version %d is another", version)
 	}
 	if err != nil {
 		return Version{}, fmt.Errorf("%w: %w", ErrUnavailable, err)

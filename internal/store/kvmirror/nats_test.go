@@ -39,7 +39,7 @@ func (f *flaky) Watch(ctx context.Context, prefix string, fn func(string, []byte
 // await waits until the copy is as wanted.
 func (c *copied) await(t *testing.T, want string) {
 	t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(2 * time.Minute)
 	for {
 		c.mu.Lock()
 		got := fmt.Sprint(c.now)

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what has to come.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // readFrom reads until n events were read and returns what was handed out, markers and event
 // types with their sequence, in order.
