@@ -31,7 +31,9 @@ func (s *Set) look(u *shell.Unit, e *scope, f *unitFound) {
 		f.own.maybe = first(f.own.maybe, s.unseen(u, e))
 	}
 	e.findOrdinary(s.protect, u)
-	f.protected = s.protect.touchedBy(u, e)
+	if f.protected = s.protect.touchedBy(u, e); f.protected == "" {
+		f.protected = s.protect.unknownNames(u, e)
+	}
 	e.secrets = nil
 	if !u.DenyOnly {
 		before := e.work
