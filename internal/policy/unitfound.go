@@ -28,6 +28,7 @@ func (s *Set) look(u *shell.Unit, e *scope, f *unitFound) {
 			s.unitGuards(&inner, e, &f.own)
 		}
 		e.feared = false
+		s.strangeGuards(u, e, &f.own)
 		f.own.maybe = first(f.own.maybe, s.unseen(u, e))
 	}
 	e.findOrdinary(s.protect, u)
