@@ -207,7 +207,7 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 			add(append([]shell.Word{plainWord(u.Argv[0], name)}, u.Argv[1:]...), name)
 		}
 	}
-	if u.DenyOnly || len(u.Argv) < 2 || knownWords(u.Base, e.programOf(u.Base)) {
+	if p := e.programOf(u.Base); u.DenyOnly || len(u.Argv) < 2 || knownWords(u.Base, p) && !strangeCommand(p, u) {
 		return all
 	}
 	texts := 0
@@ -223,15 +223,76 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 				}
 			}
 		}
-		if !w.Static || w.Text == "" || w.Text[0] == '-' {
+		if !w.Static || w.Text == "" {
 			continue
 		}
-		base := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
+		words := u.Argv[1+i:]
+		if w.Text[0] == '-' { // --exec=rm
+			_, name, has := strings.Cut(w.Text, "=")
+			if !has || name == "" {
+				continue
+			}
+			words = append([]shell.Word{plainWord(w, name)}, words[1:]...)
+		}
+		base := words[0].Text[strings.LastIndexByte(words[0].Text, '/')+1:]
 		if s.guards.byProgram[base] != nil {
-			add(u.Argv[1+i:], base)
+			add(words, base)
 		}
 	}
 	return all
+}
+
+// strangeCommand says whether a command of git and its like is none that the program has itself: an alias of the
+// user's or a program of its own.
+func strangeCommand(p *program, u *shell.Unit) bool {
+	if p.commands == nil || u.DenyOnly || len(u.Argv) == 0 || strangeIn(p, u.Argv) == no {
+		return false
+	}
+	found := no
+	for _, argv := range append([][]shell.Word{u.Argv}, u.Alt...) {
+		switch strangeIn(p, argv) {
+		case no:
+			return false
+		case yes:
+			found = yes
+		}
+	}
+	return found == yes
+}
+
+// strangeIn is strangeCommand for one reading; perhaps where there is no command in it.
+func strangeIn(p *program, argv []shell.Word) truth {
+	for i := 1; i < len(argv); i++ {
+		w := argv[i]
+		switch {
+		case !w.Static:
+			return perhaps // a doubt of its own
+		case w.Text == "" || w.Text[0] == '-' || w.Text[0] == '+':
+		case p.commands.Has(w.Text):
+			return no
+		case i > 1 && argv[i-1].Static && strings.HasPrefix(argv[i-1].Text, "-") && !strings.Contains(argv[i-1].Text, "="):
+			// It may be the value of the flag.
+		default:
+			return yes
+		}
+	}
+	return perhaps
+}
+
+// strangeGuards has the rules that deny or ask about a program count as perhaps meant where its command may be an
+// alias of one that they name. Those of packs speak of what it shows.
+func (s *Set) strangeGuards(u *shell.Unit, e *scope, o *outcome) {
+	at := s.guards.byProgram[u.Base]
+	if at == nil || !strangeCommand(e.programOf(u.Base), u) {
+		return
+	}
+	for _, rules := range [][]*rule{at.rest, at.anyArg} {
+		for _, r := range rules {
+			if r.layer != Builtin {
+				o.guard(r, perhaps)
+			}
+		}
+	}
 }
 
 // knownWords says whether it is known what a program takes its words for, so that one that is the name of

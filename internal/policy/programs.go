@@ -2,6 +2,7 @@ package policy
 
 import (
 	_ "embed"
+	"strings"
 	"sync"
 
 	"assent/internal/policy/shell"
@@ -27,6 +28,11 @@ var programs = sync.OnceValue(func() *programLists {
 	each("own words", func(p *program, _ string) { p.ownWords = true })
 	for title, kind := range map[string]programKind{"plain words": plainWords, "prints its words": printsWords, "finds files": findsFiles, "searches": searches, "no directory": noDirectory} {
 		each(title, func(p *program, _ string) { p.kind |= kind })
+	}
+	for title, words := range lists {
+		if name, is := strings.CutPrefix(title, "commands of "); is {
+			all.get(name).commands = words
+		}
 	}
 	for name, doors := range sideTable() {
 		all.get(name).doors = doors
@@ -54,6 +60,7 @@ type program struct {
 	ways                                ways
 	runsOperand, everyOperand, ownWords bool
 	otherNames                          string
+	commands                            shell.Names   // that it has itself; nil: not known
 	doors                               *programDoors // nil: none are known
 }
 

@@ -244,8 +244,6 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 			}
 		} else if why := p.word(w, u, e, how); why != "" {
 			return why
-		} else if why := p.unknownName(w, u, e); why != "" {
-			return why
 		}
 		if script && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
 			return quote(w.Text) + " may name " + notAllowed

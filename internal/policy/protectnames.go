@@ -13,11 +13,26 @@ import (
 // certainly changes the files that it is given gets no such name by a rule, but for what find found below places
 // that hold nothing of the kind, and for patterns, which globWord compares.
 
-// unknownName says why a word that is not known may be a file that no rule lets a program change; empty otherwise.
-func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope) string {
-	if w.Static || u.Base == "mkdir" || !mayChange(u.Base) {
+// unknownNames says why a word of the unit that is not known may be a file that no rule lets a program change; empty
+// otherwise.
+func (p *protection) unknownNames(u *shell.Unit, e *scope) (why string) {
+	if u.Kind != shell.Command || len(u.Argv) < 2 || u.Base == "mkdir" || !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return !w.Static }) || !mayChange(u.Base) {
 		return ""
 	}
+	inEach(u, func() bool {
+		for _, w := range u.Argv[1:] {
+			if !w.Static {
+				if why = p.unknownName(w, u, e); why != "" {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return why
+}
+
+func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope) string {
 	certain := fileProgram(u.Base, opEdit) == yes && !onlyPrints(u)
 	if found, from := e.foundBy(w, u); found {
 		if p.foundApart(w, from, e, certain) {

@@ -38,7 +38,7 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 	}
 	table := make(map[string]*programDoors, len(rows))
 	for program, mine := range rows {
-		table[program] = &programDoors{rows: mine}
+		table[program] = newProgramDoors(mine)
 	}
 	return table
 })
@@ -47,6 +47,8 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 // are few such groups, and nearly every command of the program has one of them.
 type programDoors struct {
 	rows []*doorRow
+	any  uint64            // the bits of the rows that may apply whatever the first word is
+	by   map[string]uint64 // and of those that need this one
 
 	mu     sync.RWMutex
 	groups map[uint64]*harmless // by the bits of the rows that apply; at most maxGroups
@@ -65,7 +67,18 @@ func (p *programDoors) applying(words []shell.Word) (group uint64, h *harmless) 
 		}
 		return ^uint64(0), h
 	}
+	may := p.any
+	if len(words) > 0 {
+		if w := &words[0]; !w.Static || w.Text == "" || w.Text[0] == '-' || w.Text[0] == '+' {
+			may = ^uint64(0) // another one may be the first
+		} else {
+			may |= p.by[w.Text]
+		}
+	}
 	for i, r := range p.rows {
+		if may&(1<<i) == 0 {
+			continue
+		}
 		if _, ok := r.applies(words); ok {
 			group |= 1 << i
 		}
@@ -91,6 +104,20 @@ func (p *programDoors) applying(words []shell.Word) (group uint64, h *harmless) 
 		p.groups[group] = h
 	}
 	return group, h
+}
+
+func newProgramDoors(rows []*doorRow) *programDoors {
+	p := &programDoors{rows: rows, by: map[string]uint64{}}
+	for i, r := range rows[:min(len(rows), 64)] {
+		if len(r.subs) == 0 {
+			p.any |= 1 << i
+			continue
+		}
+		for _, word := range r.subs[0] {
+			p.by[word] |= 1 << i
+		}
+	}
+	return p
 }
 
 func readSideDoors(text string) (map[string][]*doorRow, error) {
@@ -186,7 +213,7 @@ func (r *doorRow) applies(words []shell.Word) (last int, ok bool) {
 			if found = w.Static && slices.Contains(alternatives, w.Text) || !w.Static && !strings.Contains(w.Prefix, "/"); found {
 				last = at
 			}
-			if i == 0 && !found && !strings.HasPrefix(w.Prefix, "-") && (at == 0 || !strings.HasPrefix(words[at-1].Prefix, "-")) {
+			if i == 0 && !found && !strings.HasPrefix(w.Prefix, "-") && !strings.HasPrefix(w.Prefix, "+") && (at == 0 || !strings.HasPrefix(words[at-1].Prefix, "-")) {
 				return -1, false // another subcommand
 			}
 		}
@@ -267,7 +294,7 @@ func (r *doorRow) isDoor(word, name, door string, h *harmless) bool {
 	case len(flag) > 2:
 		return strings.HasPrefix(word, "--") && name[1:] == flag // Go takes --exec for -exec
 	case strings.HasPrefix(word, "--"):
-		return r.oneDash && name[1:] == flag
+		return name[1:] == flag // Go takes --o for -o
 	case r.joined:
 		return flag != door && strings.HasPrefix(word, flag)
 	case !r.clusters || digits(word[1:]):

@@ -20,7 +20,9 @@ import (
 const (
 	maxHandedDepth = 16
 	maxHandedTexts = 256
-	maxHandedShell = 8 // commands
+	maxHandedShell = 8  // commands
+	maxHandedOther = 32 // texts that may be commands
+	maxHandedWords = 64 // of such a text
 )
 
 // handed holds the texts in the input of a tool that is not known well against what other tools may not touch.
@@ -35,14 +37,22 @@ func (s *Set) handed(e *scope, o *outcome) {
 	if !whole {
 		o.refuse("input", "There is more in its input than is looked at.")
 	}
-	commands := 0
+	commands, others := 0, 0
+	guarded := len(s.guards.byProgram)+len(s.guards.wild)+len(s.guardFiles) > 0
 	for _, t := range texts {
 		if t.isCommand() {
 			if commands++; commands > maxHandedShell || !e.spend(1) {
 				o.refuse("input", "There are more commands in its input than are looked at.")
 				break
 			}
-			s.handedCommand(t.text, e, o)
+			s.handedCommand(t, e, o)
+		} else if guarded && strings.ContainsAny(t.text, " \t\n;|&<>$`('\"") {
+			if others++; others > maxHandedOther || !e.spend(20+len(t.text)/8) {
+				o.refuse("input", "There are more texts in its input that may be commands than are looked at.")
+				break
+			}
+			s.handedCommand(t, e, o)
+			s.handedWords(t.text, e, o)
 		}
 		if address, ok := readAddress(t.text); ok && strings.Contains(t.text, "://") && address.scheme != "file" {
 			for _, r := range s.guardURLs {
@@ -144,8 +154,37 @@ func (e *surroundings) gone(at resolvedPath) bool {
 	return e.resolve(at.spelled) != "" && e.lastGone > 0
 }
 
-// handedCommand has the rules that deny or ask about commands judge a command that another tool is given.
-func (s *Set) handedCommand(text string, e *scope, o *outcome) {
+// handedWords holds the words of a line that may be a command, in a shell or in no language that is known, against
+// the rules that deny or ask about files.
+func (s *Set) handedWords(text string, e *scope, o *outcome) {
+	if strings.Contains(text, "\n") || len(s.guardFiles) == 0 {
+		return
+	}
+	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t'\"`=;|&<>(){}$,:", c) })
+	if len(words) > maxHandedWords {
+		o.refuse("input", "There are more words in a text of its input than are looked at.")
+		return
+	}
+	for _, word := range words {
+		for _, dir := range slices.Compact([]string{e.cwd, e.project}) {
+			at, ok := e.resolvePath(dir, word)
+			if !ok {
+				continue
+			}
+			for _, r := range s.guardFiles {
+				e.charge(r)
+				if !e.spend(10+4*len(r.match.file.paths)) || r.match.file.guards(opRead, at, e) || r.match.file.guards(opWrite, at, e) {
+					s.noteGuard(r, perhaps, e, o)
+				}
+			}
+		}
+	}
+}
+
+// handedCommand has the rules that deny or ask about commands judge a command that another tool is given. Of a text
+// that only may be one they count as perhaps meant, and that it may name what is assent's counts for nothing.
+func (s *Set) handedCommand(t handedText, e *scope, o *outcome) {
+	text := t.text
 	call := *e.call
 	call.Tool = tools.Bash
 	call.Input, _ = json.Marshal(map[string]string{tools.Of(tools.Bash).Command: text}) // of texts there is no error
@@ -157,7 +196,7 @@ func (s *Set) handedCommand(text string, e *scope, o *outcome) {
 	s.bash(inner, found, false)
 	e.spend(inner.work)
 	meant := perhaps
-	if e.tool.Runs {
+	if e.tool.Runs && t.isCommand() {
 		meant = yes
 	}
 	for _, r := range found.asks {
@@ -170,7 +209,7 @@ func (s *Set) handedCommand(text string, e *scope, o *outcome) {
 		o.guard(found.maybe, perhaps)
 	}
 	for _, r := range found.refused {
-		if r.Code == "self" {
+		if r.Code == "self" && t.isCommand() {
 			o.refuse("self", r.Why)
 		}
 	}

@@ -28,10 +28,13 @@ func (s *Set) look(u *shell.Unit, e *scope, f *unitFound) {
 			s.unitGuards(&inner, e, &f.own)
 		}
 		e.feared = false
+		s.strangeGuards(u, e, &f.own)
 		f.own.maybe = first(f.own.maybe, s.unseen(u, e))
 	}
 	e.findOrdinary(s.protect, u)
-	f.protected = s.protect.touchedBy(u, e)
+	if f.protected = s.protect.touchedBy(u, e); f.protected == "" {
+		f.protected = s.protect.unknownNames(u, e)
+	}
 	e.secrets = nil
 	if !u.DenyOnly {
 		before := e.work
