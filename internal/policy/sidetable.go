@@ -38,7 +38,7 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 	}
 	table := make(map[string]*programDoors, len(rows))
 	for program, mine := range rows {
-		table[program] = newProgramDoors(mine)
+		table[program] = &programDoors{rows: mine}
 	}
 	return table
 })
@@ -47,8 +47,6 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 // are few such groups, and nearly every command of the program has one of them.
 type programDoors struct {
 	rows []*doorRow
-	any  uint64            // the bits of the rows that may apply whatever the first word is
-	by   map[string]uint64 // and of those that need this one
 
 	mu     sync.RWMutex
 	groups map[uint64]*harmless // by the bits of the rows that apply; at most maxGroups
@@ -67,18 +65,7 @@ func (p *programDoors) applying(words []shell.Word) (group uint64, h *harmless) 
 		}
 		return ^uint64(0), h
 	}
-	may := p.any
-	if len(words) > 0 {
-		if w := &words[0]; !w.Static || w.Text == "" || w.Text[0] == '-' || w.Text[0] == '+' {
-			may = ^uint64(0) // another one may be the first
-		} else {
-			may |= p.by[w.Text]
-		}
-	}
 	for i, r := range p.rows {
-		if may&(1<<i) == 0 {
-			continue
-		}
 		if _, ok := r.applies(words); ok {
 			group |= 1 << i
 		}
@@ -104,20 +91,6 @@ func (p *programDoors) applying(words []shell.Word) (group uint64, h *harmless) 
 		p.groups[group] = h
 	}
 	return group, h
-}
-
-func newProgramDoors(rows []*doorRow) *programDoors {
-	p := &programDoors{rows: rows, by: map[string]uint64{}}
-	for i, r := range rows[:min(len(rows), 64)] {
-		if len(r.subs) == 0 {
-			p.any |= 1 << i
-			continue
-		}
-		for _, word := range r.subs[0] {
-			p.by[word] |= 1 << i
-		}
-	}
-	return p
 }
 
 func readSideDoors(text string) (map[string][]*doorRow, error) {
