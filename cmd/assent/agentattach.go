@@ -185,7 +185,7 @@ func (x *attached) look(ctx context.Context) {
 		}
 		if m.State != hook.MessageEnded || m.Outcome != hook.OutcomeCompleted {
 			x.failed = true
-			fmt.Fprintf(x.err, "assent: %q: %s\n", show.Elide(show.Line(m.Prompt), 40), outcomeOfAgent(m.Message))
+			fmt.Fprintf(x.err, "assent: %q: %s\n", show.Elide(show.Line(m.Prompt), 40), terminal.MessageOutcome(m.Message))
 		}
 	}
 	x.sent = left

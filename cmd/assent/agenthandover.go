@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -47,7 +48,7 @@ handover; run the command again to print the line.`,
 				case m.State == hook.MessageStarted:
 					return fmt.Errorf("the turn has not ended yet; the session is handed over at its end: then run this again, or see the page")
 				case m.Outcome != hook.OutcomeCompleted:
-					return fmt.Errorf("the session is not handed over: %s", outcomeOfAgent(m))
+					return fmt.Errorf("the session is not handed over: %s", terminal.MessageOutcome(m))
 				}
 				_, err := fmt.Fprintln(a.out, cmp.Or(show.Line(m.Command), "claude --resume "+show.Line(m.SessionID)))
 				return err

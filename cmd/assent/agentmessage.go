@@ -17,25 +17,9 @@ import (
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
-
-// sessionStands is how a session of an agent is, and how its last turn ended if it was not completed. Of a host that is away
-// nobody knows more than what it said last.
-func sessionStands(x *api.Agent, s *api.AgentSession) string {
-	t := s.Turn
-	if x.Status == api.AgentOffline && s.Status == api.AgentBusy {
-		return "busy when its host was last heard of"
-	}
-	if t == nil || s.Status == api.AgentBusy || t.Outcome == hook.OutcomeCompleted {
-		return s.Status
-	}
-	words := s.Status + "; last turn: " + cmp.Or(t.Says, t.Outcome)
-	if t.Why != "" && t.Why != t.Outcome {
-		words += " (" + t.Why + ")"
-	}
-	return words
-}
 
 func (a *app) agentListCmd() *cobra.Command {
 	c := &cobra.Command{
@@ -54,7 +38,7 @@ project, and its sessions with the state of each.`,
 					}
 					var sessions []string
 					for _, s := range x.Sessions {
-						sessions = append(sessions, s.SessionID+" ("+sessionStands(x, &s)+")")
+						sessions = append(sessions, s.SessionID+" ("+terminal.Standing(x, &s)+")")
 					}
 					return []string{show.Line(x.Name), show.Line(x.Status), show.Line(x.Hostname), show.Line(project), show.Line(strings.Join(sessions, ", "))}
 				})
@@ -306,36 +290,10 @@ func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
 	case f.print != nil:
 		return f.print(m)
 	default:
-		fmt.Fprintf(a.out, "%s: %s\n", show.Line(m.SessionID), outcomeOfAgent(m))
+		fmt.Fprintf(a.out, "%s: %s\n", show.Line(m.SessionID), terminal.MessageOutcome(m))
 	}
 	if m.State == hook.MessageLost || m.State == hook.MessageExpired || m.State == hook.MessageRefused || m.Outcome == hook.OutcomeFailed {
 		return &exitError{exitFailed, nil}
 	}
 	return nil
-}
-
-// outcomeOfAgent says how far a message to an agent of a host is.
-func outcomeOfAgent(m hook.Message) string {
-	why := ""
-	if last := m.Steps[len(m.Steps)-1].Why; last != "" {
-		why = " (" + show.Line(last) + ")"
-	}
-	switch m.State {
-	case hook.MessageSent:
-		return "sent; its host has not taken it yet"
-	case hook.MessageTaken:
-		return "its host has taken it"
-	case hook.MessageStarted:
-		return "in the agent's context"
-	case hook.MessageEnded:
-		if m.StoppedBy != "" {
-			return fmt.Sprintf("%s on %q", m.Outcome, show.Line(m.StoppedBy)) + why
-		}
-		return m.Outcome + why
-	case hook.MessageExpired:
-		return "expired: its host did not take it in time"
-	case hook.MessageLost:
-		return "lost: whether the agent has it is not known" + why
-	}
-	return "refused" + why
 }

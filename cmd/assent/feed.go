@@ -144,33 +144,13 @@ func (f *feedPrinter) newDay(at time.Time) {
 
 // follow prints what comes, through a broker that restarts.
 func (f *feedPrinter) follow(ctx context.Context, c *client, id string) error {
-	var away time.Time
-	for {
-		err := f.listen(ctx, c, id, func() { away = time.Time{} })
-		if ctx.Err() != nil {
-			return nil
-		}
-		if e := (*exitError)(nil); errors.As(err, &e) {
-			if b, berr := f.broker(); berr == nil && b.info == c.info && b.token == c.token {
-				return err
-			}
-		}
-		if away.IsZero() {
-			away = time.Now()
-			fmt.Fprintf(f.err, "assent: connection lost (%v); waiting for the broker\n", err)
-		}
-		if time.Since(away) > time.Minute {
-			return noBroker(fmt.Errorf("the broker stayed away (%w)", err))
-		}
-		select {
-		case <-time.After(300 * time.Millisecond):
-		case <-ctx.Done():
-			return nil
-		}
-		if b, err := f.broker(); err == nil { // a restarted broker has a new port and token
-			c = b
-		}
+	err := f.reconnecting(ctx, c, func(c *client, connected func()) error { return f.listen(ctx, c, id, connected) }, func(err error) {
+		fmt.Fprintf(f.err, "assent: connection lost (%v); waiting for the broker\n", err)
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
+	return err
 }
 
 // listen prints what one connection brings. Its goroutine ends with it.

@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -100,7 +101,7 @@ files are not listed: change them in the file.`,
 func (a *app) printSaved(list []api.Saved) {
 	rows := make([][]string, 0, len(list))
 	for _, s := range list {
-		until := holds(&s)
+		until := terminal.InForce(&s)
 		if s.State != hook.StateActive {
 			until = show.Line(s.State)
 		}

@@ -79,7 +79,7 @@ func (a *app) keep(ctx context.Context, r *api.Request, k keepFlags) error {
 	}
 	chosen := p.Proposals[k.proposal-1]
 	if k.rule && !k.yes {
-		fmt.Fprintf(a.out, "%s\n", proposalText(k.proposal, &chosen))
+		fmt.Fprintf(a.out, "%s\n", terminal.ProposalText(k.proposal, &chosen))
 		ok, err := a.confirm(ctx, "Save this rule?", false)
 		if err != nil {
 			return fmt.Errorf("nothing was allowed or saved: %w; to save it without a question: --yes", err)
@@ -95,7 +95,7 @@ func (a *app) keep(ctx context.Context, r *api.Request, k keepFlags) error {
 	if a.json {
 		return a.printJSON(newSavedRow(&s))
 	}
-	fmt.Fprintf(a.out, "Saved %s, %s: %s\n", show.Line(s.ID), holds(&s), readable(s.Sentence))
+	fmt.Fprintf(a.out, "Saved %s, %s: %s\n", show.Line(s.ID), terminal.InForce(&s), readable(s.Sentence))
 	for _, w := range chosen.Warnings {
 		fmt.Fprintln(a.out, "Warning:", readable(w))
 	}
@@ -126,54 +126,6 @@ func (c *client) save(ctx context.Context, r *api.Request, p *hook.Proposal, bou
 	return s, err
 }
 
-// holds says until when a saved rule or grant is in force.
-func holds(s *api.Saved) string {
-	var bounds []string
-	if !s.ExpiresAt.IsZero() {
-		bounds = append(bounds, "until "+s.ExpiresAt.Local().Format("2006-01-02 15:04:05"))
-	}
-	if s.Count > 0 {
-		bounds = append(bounds, fmt.Sprintf("%d of %d left", max(0, s.Count-s.Spent), s.Count))
-	}
-	if len(bounds) == 0 {
-		return "until revoked"
-	}
-	return strings.Join(bounds, ", ")
-}
-
-// proposalText is a proposal as a person reads it.
-func proposalText(n int, p *hook.Proposal) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s\n", n, readable(p.Sentence))
-	for _, w := range p.Warnings {
-		fmt.Fprintf(&b, "   Warning: %s\n", readable(w))
-	}
-	for line := range strings.Lines(readable(p.Rule)) {
-		b.WriteString("     " + line)
-	}
-	span := "the last " + counted(p.Past.Examined, "request")
-	if p.Past.Complete {
-		span = fmt.Sprintf("the %s since %s", counted(p.Past.Examined, "request"), p.Past.Since.Local().Format("2006-01-02"))
-	}
-	fmt.Fprintf(&b, "   Of %s it would have allowed %d", span, p.Past.Matched)
-	switch {
-	case p.Past.Denied == 1:
-		b.WriteString(", 1 of which was DENIED")
-	case p.Past.Denied > 0:
-		fmt.Fprintf(&b, ", %d of which were DENIED", p.Past.Denied)
-	}
-	b.WriteString(".\n")
-	const most = 5
-	for i, r := range p.Past.Requests {
-		if i == most {
-			fmt.Fprintf(&b, "     and %d more\n", p.Past.Matched-most)
-			break
-		}
-		fmt.Fprintf(&b, "     %-8s  %s  %s\n", show.Line(string(r.Outcome)), r.CreatedAt.Local().Format("2006-01-02 15:04"), oneRow(readable(r.Text)))
-	}
-	return b.String()
-}
-
 func (a *app) proposalsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "proposals NUMBER|ID",
@@ -199,7 +151,7 @@ them would have allowed without a person. Nothing is saved.`,
 				return nil
 			}
 			for i := range p.Proposals {
-				fmt.Fprintln(a.out, proposalText(i+1, &p.Proposals[i]))
+				fmt.Fprintln(a.out, terminal.ProposalText(i+1, &p.Proposals[i]))
 			}
 			fmt.Fprintf(a.out, "To save one, and allow the request if it waits: assent allow %s --rule (or --grant 15m, --times 3)\n", show.Line(r.ID))
 			return nil

@@ -137,37 +137,19 @@ func readLines(ctx context.Context, s *bufio.Scanner, lines chan<- string) {
 	}
 }
 
-// follow keeps a WebSocket open, reconnecting while the broker is away for up to a minute at
-// a time, and sends every message on out. It says when the connection is lost.
+// follow keeps a WebSocket open through a broker that restarts, and sends every message on out. It says when the connection
+// is lost.
 func (w *watch) follow(ctx context.Context, out chan<- []byte, lost func(error)) error {
-	var away time.Time
-	for {
-		err := w.listen(ctx, "", out, func() { away = time.Time{} })
-		if ctx.Err() != nil {
-			return ctx.Err()
+	err := w.reconnecting(ctx, w.client, func(c *client, connected func()) error {
+		if c != w.client {
+			w.client = c
 		}
-		if e := (*exitError)(nil); errors.As(err, &e) {
-			// Refused for good, unless another broker has taken over with other credentials.
-			if b, berr := w.broker(); berr == nil && b.info == w.info && b.token == w.token {
-				return fmt.Errorf("%w; ASSENT_TOKEN, or the owner's token, must be valid and of role view at least", err)
-			}
-		}
-		if away.IsZero() {
-			away = time.Now()
-			lost(err)
-		}
-		if time.Since(away) > time.Minute {
-			return noBroker(fmt.Errorf("the broker stayed away (%w)", err))
-		}
-		select {
-		case <-time.After(300 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if b, err := w.broker(); err == nil { // a restarted broker has a new port and token
-			w.client = b
-		}
+		return c.listen(ctx, "", out, connected)
+	}, lost)
+	if e := (*exitError)(nil); errors.As(err, &e) && e.code == exitRefused {
+		err = fmt.Errorf("%w; ASSENT_TOKEN, or the owner's token, must be valid and of role view at least", err)
 	}
+	return err
 }
 
 func (w *watch) apply(m *api.Message) {
