@@ -120,20 +120,28 @@ func (s *Store) ToHost(host string) (sent, held []hook.Message) {
 	return sent, held
 }
 
-// HostAgent is the agent of a host whose session this is, by the last message to it; "" if none is known.
+// HostAgent is the agent of a host whose session this is, see HostOf; "" if none is known.
 func (s *Store) HostAgent(session string) string {
+	_, agent := s.HostOf(session)
+	return agent
+}
+
+// HostOf is the host, and the agent, whose session this is, by the last message to it that was not turned away; "" if none
+// is known.
+func (s *Store) HostOf(session string) (host, agent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var last *hook.Message
 	for _, e := range s.messages {
-		if e.m.SessionID == session && toHost(&e.m) && (last == nil || inOrder(*last, e.m) < 0) {
+		turnedAway := e.m.State == hook.MessageRefused || e.m.State == hook.MessageExpired
+		if e.m.SessionID == session && toHost(&e.m) && !turnedAway && (last == nil || inOrder(*last, e.m) < 0) {
 			last = &e.m
 		}
 	}
 	if last == nil {
-		return ""
+		return "", ""
 	}
-	return last.Agent
+	return strings.TrimPrefix(last.Submitter, hostPrefix), last.Agent
 }
 
 // writer says for people who else writes to a session that an agent of a host is asked to: "" if nobody, or

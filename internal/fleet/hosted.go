@@ -137,10 +137,7 @@ func (s *Store) barred() map[string]string {
 func (r *Registry) Works(session string) (agent string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, h := range r.hosts {
-		if !r.cfg.Known(id) {
-			continue
-		}
+	for _, h := range r.speakForLocked(session) {
 		for _, a := range h.Agents {
 			if slices.ContainsFunc(a.Sessions, func(x api.AgentSession) bool {
 				return x.SessionID == session && (x.Status == api.AgentBusy || x.Status == api.AgentIdle)
@@ -151,3 +148,44 @@ func (r *Registry) Works(session string) (agent string) {
 	}
 	return ""
 }
+
+// SpeaksFor says whether a host may say anything of a session: not where it is another's.
+func (r *Registry) SpeaksFor(host, session string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.speakForLocked(session), func(h *hostEntry) bool { return h.ID == host })
+}
+
+// speakForLocked are the hosts whose word on a session counts. Which sessions it has is a host's own word, and whoever stole
+// its token has that: of a session that took messages by another host, it says nothing.
+func (r *Registry) speakForLocked(session string) (hosts []*hostEntry) {
+	of, _ := r.cfg.Messages.HostOf(session)
+	if of != "" && !r.cfg.Known(of) {
+		of = "" // its token was made anew, or it is no more
+	}
+	for id, h := range r.hosts {
+		if r.cfg.Known(id) && (of == "" || of == id) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// claims are the agents that are said to have a session, without those that are away but the one of this name.
+func (r *Registry) claims(session, agent string) (all []claim) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.speakForLocked(session) {
+		for _, a := range h.Agents {
+			has := slices.ContainsFunc(a.Sessions, func(x api.AgentSession) bool { return x.SessionID == session })
+			if has && (a.Name == agent || r.liveLocked(h, now)) {
+				all = append(all, claim{a.Name, h.Host})
+			}
+		}
+	}
+	return all
+}
+
+// claim is an agent that is said to have a session.
+type claim struct{ agent, hostname string }

@@ -196,3 +196,54 @@ func TestAnEventSaysWhoseItsSessionIs(t *testing.T) {
 		is("its process is gone", "")
 	})
 }
+
+// A host that says it has another's session, as whoever stole its token can, keeps nobody from that: not from stopping it, nor
+// from knowing that it works. Nor does what a revoked one said last count.
+func TestAHostSpeaksOfItsOwnSessionsOnly(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		revoked := ""
+		g, err := OpenRegistry(context.Background(), RegistryConfig{KV: r.kv, Messages: r.Store, Known: func(id string) bool { return id != revoked }, Logf: t.Logf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		offer := func(host, agent, status string) {
+			t.Helper()
+			l := g.Connect(host, func() {})
+			sessions := []api.AgentSession{{SessionID: "s", Status: status, StartedAt: time.Now(), Turn: &api.AgentTurn{Outcome: hook.OutcomeCompleted, At: time.Now()}}}
+			if problems, err := l.Offer(t.Context(), host, "1", []api.Agent{{Name: agent, Status: api.AgentBusy, Sessions: sessions}}); err != nil || len(problems) > 0 {
+				t.Fatal(problems, err)
+			}
+		}
+		offer(workstation, "coder", api.AgentBusy)
+		if _, err := g.Send(t.Context(), forCoder("a", "s", hook.MessagePrompt, "x")); err != nil {
+			t.Fatal(err)
+		}
+		r.report("a", taken)
+		offer("stolen", "evil", api.SessionEnded)
+		for range 20 { // in whatever order the hosts are looked at
+			if rests, _ := g.Rests("s", time.Now()); rests {
+				t.Fatal("the session is said to rest")
+			}
+			if got := g.Works("s"); got != "coder" {
+				t.Fatalf("the session is of %q", got)
+			}
+		}
+		if g.SpeaksFor("stolen", "s") || !g.SpeaksFor(workstation, "s") || !g.SpeaksFor("stolen", "another") {
+			t.Error("the wrong one speaks for it")
+		}
+		stop := forCoder("b", "s", hook.MessageCancel, "")
+		if _, err := g.Send(t.Context(), stop); err != nil {
+			t.Errorf("it cannot be stopped: %v", err)
+		}
+		revoked = workstation
+		if !g.SpeaksFor("stolen", "s") {
+			t.Error("a host whose token was made anew has lost its sessions")
+		}
+		revoked = "stolen"
+		offer("stolen", "evil", api.SessionEnded)
+		if _, ok := g.Rests("never", time.Now()); ok != "" || g.SpeaksFor("stolen", "never") {
+			t.Error("a revoked one is heard")
+		}
+	})
+}

@@ -40,16 +40,11 @@ func (r *Registry) Send(ctx context.Context, m hook.Message) (hook.Message, erro
 		return hook.Message{}, err
 	}
 	live := false
-	for _, other := range r.Agents() {
-		for _, x := range other.Sessions {
-			if x.SessionID != m.SessionID || other.Status == api.AgentOffline && other.Name != a.Name {
-				continue
-			}
-			if other.Name != a.Name {
-				return hook.Message{}, &WriterError{"the agent " + other.Name + " on " + other.Hostname}
-			}
-			live = true
+	for _, c := range r.claims(m.SessionID, a.Name) {
+		if c.agent != a.Name {
+			return hook.Message{}, &WriterError{"the agent " + c.agent + " on " + c.hostname}
 		}
+		live = true
 	}
 	if m.Kind != hook.MessageCancel {
 		if who := s.writer(m.SessionID, m.Agent, live); who != "" {

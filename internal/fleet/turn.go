@@ -78,7 +78,7 @@ const quietTime = 15 * time.Second
 func (r *Registry) Rests(session string, heard time.Time) (rests bool, said string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, h := range r.hosts {
+	for _, h := range r.speakForLocked(session) {
 		for _, a := range h.Agents {
 			i := slices.IndexFunc(a.Sessions, func(s api.AgentSession) bool { return s.SessionID == session })
 			if i < 0 {

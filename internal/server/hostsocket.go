@@ -338,6 +338,8 @@ func (h *hostLink) checkEvent(e *api.AgentEvent) string {
 		return "the agent is not this host's"
 	case e.SessionID == "" || len(e.SessionID) > 256:
 		return "want the id of a session"
+	case !h.s.cfg.Agents.SpeaksFor(h.id, e.SessionID):
+		return "the session is another host's"
 	case e.Timestamp.IsZero():
 		return "want a timestamp"
 	case len(e.Result) > maxAgentResult || len(e.Message) > maxAgentWords && e.Kind != api.AgentOutput || len(e.Message) > maxAgentResult || len(e.RequestID) > 256:

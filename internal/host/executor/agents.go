@@ -2,6 +2,8 @@ package executor
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -18,26 +20,42 @@ const (
 	maxTold   = 16             // of an agent, the newest
 )
 
+// takenOut is the description of an agent that something still works for.
+const takenOut = "no longer in agents.yaml on its host"
+
 // activeStep is in which steps it is told how long a session has worked: each is said to every page.
 const activeStep = 10 * time.Second
 
-// Agents are what this host offers, as its file says now, with their sessions.
+// Agents are what this host offers, as its file says now, with their sessions. While the file has mistakes they are those that
+// it had before: what is not offered for a moment is another host's to take. One that was taken out of the file is there as
+// long as something works for it, so that it is seen and can be stopped; it takes no prompt any more.
 func (h *Host) Agents() []api.Agent {
 	file, err := h.cfg.File()
-	if err != nil {
-		return []api.Agent{}
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	switch {
+	case err == nil:
+		h.offered = file.Agents
+	case errors.Is(err, fs.ErrNotExist):
+		h.offered = nil
+	}
+	file.Agents = slices.Clone(h.offered)
+	inFile := len(file.Agents)
+	for _, s := range h.sessions {
+		if _, there := file.Agent(s.meta.Agent); !there && (s.runs || s.outstanding() != nil) {
+			file.Agents = append(file.Agents, optin.Agent{Name: s.meta.Agent, Description: takenOut})
+		}
+	}
 	now := time.Now()
 	all := []api.Agent{}
-	for _, a := range file.Agents {
-		agent := api.Agent{
-			Name: a.Name, Description: a.Description, Tags: a.Tags, Status: api.AgentIdle,
-			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI, Version: h.versionLocked(a)},
-			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project, Repo: gitrepo.Name(h.repos.Find(a.Project).Remote)},
-			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions, AutoPR: a.AutoPR},
-			Worktree: a.Worktree,
+	slices.SortFunc(file.Agents[inFile:], func(a, b optin.Agent) int { return cmp.Compare(a.Name, b.Name) })
+	for i, a := range file.Agents {
+		agent := api.Agent{Name: a.Name, Description: a.Description, Tags: a.Tags, Status: api.AgentIdle, Executor: &api.AgentExecutor{Kind: "claude"}}
+		if i < inFile { // of others nothing is looked at or asked: where they are says a session's directory only
+			agent.Executor.CLI, agent.Executor.Version = a.CLI, h.versionLocked(a)
+			agent.Project = &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project, Repo: gitrepo.Name(h.repos.Find(a.Project).Remote)}
+			agent.Limits = &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions, AutoPR: a.AutoPR}
+			agent.Worktree = a.Worktree
 		}
 		var busyAt time.Time
 		var over []api.AgentSession

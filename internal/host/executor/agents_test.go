@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"errors"
+	"io/fs"
 	"testing"
 	"time"
 
@@ -51,5 +53,43 @@ func TestLiveProcesses(t *testing.T) {
 	idle.stopping, busy.stopping = "EXIT", "TIMEOUT"
 	if all, same, free := h.live("coder"); all != 1 || same != 1 || free != nil {
 		t.Errorf("while they are ended: %d of %d, %+v", same, all, free)
+	}
+}
+
+// A mistake in the file takes no agent away, so that no other host gets its name, and what works can be seen and stopped; nor
+// does it vanish with an agent that is taken out.
+func TestAgentsWhileTheFileChanges(t *testing.T) {
+	file, err := optin.File{Agents: []optin.Agent{{Name: "coder", Project: "/p"}, {Name: "other", Project: "/p"}}}, error(nil)
+	works := &session{meta: meta{Session: one, Agent: "coder"}, book: book{runs: true, fresh: true}}
+	rests := &session{meta: meta{Session: two, Agent: "other"}, book: book{fresh: true}}
+	h := &Host{cfg: Config{File: func() (optin.File, error) { return file, err }}, sessions: map[string]*session{one: works, two: rests}, programs: map[string]program{}}
+	h.cfg.Ask = nil
+	names := func(why string, want ...string) {
+		t.Helper()
+		agents := h.Agents()
+		ok := len(agents) == len(want)
+		for i := range want {
+			ok = ok && agents[i].Name == want[i]
+		}
+		if !ok {
+			t.Errorf("%s: %+v, want %q", why, agents, want)
+		}
+		if len(agents) > 0 && (len(agents[0].Sessions) != 1 || agents[0].Sessions[0].SessionID != one) {
+			t.Errorf("%s: the session that works is not there: %+v", why, agents[0])
+		}
+	}
+	names("at first", "coder", "other")
+	file, err = optin.File{}, errors.New("a mistake")
+	names("a mistake", "coder", "other")
+	file, err = optin.File{Agents: []optin.Agent{{Name: "zeta", Project: "/p"}}}, nil
+	agents := h.Agents()
+	if len(agents) != 2 || agents[1].Name != "coder" || len(agents[1].Sessions) != 1 || agents[1].Description != takenOut || agents[1].Project != nil || agents[1].Executor.CLI != "" {
+		t.Errorf("taken out: %+v", agents)
+	}
+	file, err = optin.File{}, fs.ErrNotExist
+	names("no file", "coder")
+	works.runs = false
+	if agents := h.Agents(); len(agents) != 0 {
+		t.Errorf("nothing works: %+v", agents)
 	}
 }

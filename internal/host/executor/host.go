@@ -106,6 +106,8 @@ type Host struct {
 	ids      map[string]time.Time // guarded by mu; of messages that were taken, with the end of their time, see keepIDs
 	over     time.Time            // guarded by mu; see overID
 
+	offered []optin.Agent // guarded by mu; as their file said last
+
 	forgetting map[string]bool // guarded by mu; sessions that are still to be forgotten
 	forgotten  []string        // guarded by mu; those of which the broker is not told
 
