@@ -98,7 +98,7 @@ func TestAgentsAreFollowed(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
+	if err := receive(t, done); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if len(heard) > 0 {

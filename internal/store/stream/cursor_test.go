@@ -219,12 +219,12 @@ func TestAnewWhileRead(t *testing.T) {
 			}()
 			go func() { ended <- s.Observe(ctx, 1, func(e hook.Event) { observed <- e.Seq }) }()
 			for i := range uint64(5) {
-				if a, b := <-seen, <-observed; a != i+1 || b != i+1 {
+				if a, b := receive(t, seen), receive(t, observed); a != i+1 || b != i+1 {
 					t.Fatalf("%d and %d, want %d", a, b, i+1)
 				}
 			}
 			s.anewEvents(t, n)
-			if err := <-ended; !errors.Is(err, follow.ErrAnew) {
+			if err := receive(t, ended); !errors.Is(err, follow.ErrAnew) {
 				t.Errorf("who keeps a cursor hears %v", err)
 			}
 			if len(seen) > 0 {
@@ -232,12 +232,12 @@ func TestAnewWhileRead(t *testing.T) {
 			}
 			publishEvents(t, s, 1)
 			for i := range uint64(n + 1) { // the broker goes on by itself
-				if got := <-observed; got != i+1 {
+				if got := receive(t, observed); got != i+1 {
 					t.Errorf("observed %d, want %d", got, i+1)
 				}
 			}
 			cancel()
-			<-ended
+			receive(t, ended)
 		})
 	}
 }

@@ -181,12 +181,12 @@ func TestEventsNewOnly(t *testing.T) {
 	awaitHealthy(t, s)
 	next := mustPublish(t, s, fullEvent())
 	for want := first + 1; want <= next; want++ {
-		if seq := <-got; seq != want {
+		if seq := receive(t, got); seq != want {
 			t.Fatalf("got %d, want %d", seq, want)
 		}
 	}
 	cancel()
-	<-done
+	receive(t, done)
 }
 
 func TestMirrorKeepsTheLastTenThousand(t *testing.T) {
@@ -198,7 +198,7 @@ func TestMirrorKeepsTheLastTenThousand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-s.events.js.PublishAsyncComplete()
+	receive(t, s.events.js.PublishAsyncComplete())
 	r := reader(t, s)
 	var first, last uint64
 	for last < n {

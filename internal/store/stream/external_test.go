@@ -68,7 +68,7 @@ func TestExternalReplicas(t *testing.T) {
 	for range 20 {
 		rec := asked(t)
 		after := mustAppend(t, a, rec, 0)
-		if r := <-seen; r.ID != rec.ID || string(r.Request.Raw) != string(rec.Request.Raw) {
+		if r := receive(t, seen); r.ID != rec.ID || string(r.Request.Raw) != string(rec.Request.Raw) {
 			t.Fatalf("the other replica sees %+v", r)
 		}
 		var wg sync.WaitGroup
@@ -80,10 +80,10 @@ func TestExternalReplicas(t *testing.T) {
 		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), broker.ErrConflict) {
 			t.Fatalf("two decisions: %v, %v", errs[0], errs[1])
 		}
-		<-seen
+		receive(t, seen)
 	}
 	cancel()
-	<-done
+	receive(t, done)
 	e := fullEvent()
 	seq := mustPublish(t, a, e)
 	if got := collect(t, b, seq, 1)[0]; got.ID != e.ID {
@@ -122,7 +122,7 @@ func TestExternalAway(t *testing.T) {
 	go func() {
 		done <- s.Tail(ctx, 0, func(r hook.Record) { seen <- r.ID }, func() { close(caught) })
 	}()
-	<-caught
+	receive(t, caught)
 	x.stop()
 	if _, err := s.Append(t.Context(), asked(t), 0); !errors.Is(err, broker.ErrUnavailable) {
 		t.Errorf("Append without a server: %v", err)
@@ -138,12 +138,12 @@ func TestExternalAway(t *testing.T) {
 	second := asked(t)
 	mustAppend(t, s, second, 0)
 	for _, want := range []string{first.ID, second.ID} {
-		if id := <-seen; id != want {
+		if id := receive(t, seen); id != want {
 			t.Errorf("tail saw %s, want %s", id, want)
 		}
 	}
 	cancel()
-	<-done
+	receive(t, done)
 	if len(seen) > 0 {
 		t.Error("and more")
 	}

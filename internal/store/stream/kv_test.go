@@ -83,7 +83,7 @@ func TestWatch(t *testing.T) {
 	want := func(all ...string) {
 		t.Helper()
 		for _, w := range all {
-			if g := <-got; g != w {
+			if g := receive(t, got); g != w {
 				t.Fatalf("got %q, want %q", g, w)
 			}
 		}
@@ -99,7 +99,7 @@ func TestWatch(t *testing.T) {
 	put("a.4", "after a restart")
 	want("a.4=after a restart")
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
+	if err := receive(t, done); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if len(got) > 0 {

@@ -102,7 +102,7 @@ func TestOrderLiveIsOrderStored(t *testing.T) {
 	}
 	wg.Wait()
 	mustPublish(t, s, fullEventID())
-	got, want := <-live, mergeStored(t, s, lastEvent, lastRecord)
+	got, want := receive(t, live), mergeStored(t, s, lastEvent, lastRecord)
 	if len(want) != int(lastEvent+lastRecord) || len(got) != len(want) {
 		t.Fatalf("%d steps live, %d stored, want %d", len(got), len(want), lastEvent+lastRecord)
 	}

@@ -242,14 +242,14 @@ func TestTail(t *testing.T) {
 			}
 		}, func() { caught <- len(got) })
 	}()
-	if have := <-caught; have != n-100 {
+	if have := receive(t, caught); have != n-100 {
 		t.Errorf("caught up after %d", have)
 	}
 	d := decided(uuid.NewString())
 	mustAppend(t, s, d, 0)
-	<-last
+	receive(t, last)
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
+	if err := receive(t, done); !errors.Is(err, context.Canceled) {
 		t.Errorf("Tail returned %v", err)
 	}
 	if !reflect.DeepEqual(got, append(want[100:], d.ID)) {
@@ -279,7 +279,7 @@ func TestTailOfAStreamMadeAnew(t *testing.T) {
 	go func() {
 		done <- s.Tail(ctx, 5000, func(r hook.Record) { got <- r.ID }, func() { close(caught) })
 	}()
-	<-caught
+	receive(t, caught)
 	next()
 	for i, id := range want {
 		select {
@@ -292,7 +292,7 @@ func TestTailOfAStreamMadeAnew(t *testing.T) {
 		}
 	}
 	cancel()
-	<-done
+	receive(t, done)
 }
 
 // A damaged record at the end must not keep a broker waiting for ever that starts with a repair.
@@ -348,7 +348,7 @@ func TestTailPastADamagedEnd(t *testing.T) {
 		t.Fatal("never caught up")
 	}
 	mustAppend(t, s, next, 0)
-	<-done
+	receive(t, done)
 	if len(got) != n || got[n-1] != next.ID {
 		t.Errorf("read %d records, want the %d whole ones and the new one last", len(got), n-1)
 	}
@@ -389,30 +389,25 @@ func TestTailSurvives(t *testing.T) {
 					disturb()
 				}
 				a := asked(t)
-				for { // between two sessions a write may fail, and may not
-					_, err := s.Append(t.Context(), a, 0)
-					if err == nil {
-						break
-					}
-					if !errors.Is(err, broker.ErrUnavailable) {
-						t.Fatal(err)
-					}
+				// Between two sessions a write may fail, and may not.
+				if _, err := again(func() (uint64, error) { return s.Append(t.Context(), a, 0) }); err != nil {
+					t.Fatal(err)
 				}
 				want = append(want, a.ID)
 				if i%3 == 0 {
-					if r := <-seen; r.ID != want[0] {
+					if r := receive(t, seen); r.ID != want[0] {
 						t.Fatalf("got %s, want %s", r.ID, want[0])
 					}
 					want = want[1:]
 				}
 			}
 			for _, id := range want {
-				if r := <-seen; r.ID != id {
+				if r := receive(t, seen); r.ID != id {
 					t.Fatalf("got %s, want %s", r.ID, id)
 				}
 			}
 			cancel()
-			<-done
+			receive(t, done)
 			if len(seen) != 0 {
 				t.Errorf("%d records came twice", len(seen))
 			}

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -74,9 +75,19 @@ func followAll(t *testing.T, s *Stream) (all []*reading, stop func()) {
 	wg.Go(func() {
 		queue.err = s.Tail(ctx, from.Seq, func(r hook.Record) { queue.took(r.Seq) }, func() { close(caughtUp) })
 	})
-	<-caughtUp
+	receive(t, caughtUp)
 	wg.Go(func() { history.err = s.RecordsAfter(ctx, from, func(r hook.Record) { history.took(r.Seq) }) })
-	wg.Go(func() { proof.err = s.EntriesAfter(ctx, from, func(e tree.Entry) { proof.took(e.Seq) }) })
+	wg.Go(func() {
+		proof.err = s.EntriesAfter(ctx, from, func(e tree.Entry, decode tree.Decode) {
+			// What others have read of it is what it says.
+			if rec, err := decode(e); err != nil {
+				t.Errorf("entry %d: %v", e.Seq, err)
+			} else if want, err := DecodeEntry(e); err != nil || !reflect.DeepEqual(rec, want) {
+				t.Errorf("entry %d is read as %+v, want %+v, %v", e.Seq, rec, want, err)
+			}
+			proof.took(e.Seq)
+		})
+	})
 	stop = sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()
@@ -217,7 +228,7 @@ func TestSharedReaderOfAStreamMadeAnew(t *testing.T) {
 	checkOrder(t, all, 1, 30)
 	s.anewEvents(t, 40)
 	for range cursors {
-		if i := <-ended; !errors.Is(cursors[i], follow.ErrAnew) {
+		if i := receive(t, ended); !errors.Is(cursors[i], follow.ErrAnew) {
 			t.Errorf("the %s ended with %v", all[i].name, cursors[i])
 		}
 	}

@@ -31,6 +31,17 @@ func TestMain(m *testing.M) {
 // patience bounds a hang only, on a machine that others load.
 const patience = time.Minute
 
+// receive is what comes on c. A test that waits for what never comes fails, and does not hang.
+func receive[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(patience):
+		t.Fatalf("nothing came within %v", patience)
+	}
+	return v
+}
+
 // testLog collects what Logf hears; it may be used after the test has ended.
 type testLog struct {
 	mu    sync.Mutex
@@ -218,11 +229,11 @@ func TestClosed(t *testing.T) {
 	go func() {
 		tail <- s.Tail(t.Context(), 0, func(hook.Record) {}, func() { close(ready) })
 	}()
-	<-ready
+	receive(t, ready)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-tail; !errors.Is(err, ErrClosed) {
+	if err := receive(t, tail); !errors.Is(err, ErrClosed) {
 		t.Errorf("Tail returned %v", err)
 	}
 	if err := s.Healthy(); err == nil {
