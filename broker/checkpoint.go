@@ -3,7 +3,6 @@ package broker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -125,8 +124,11 @@ func (b *Broker) checkpoint() (c Checkpoint, unsaved int) {
 	return c, unsaved
 }
 
-// load reads the requests that the checkpoint lists.
+// load reads the requests that the checkpoint lists. The first that cannot be read ends it: with a record that does not answer
+// each of thousands would wait for its own time.
 func (b *Broker) load(ctx context.Context, point Checkpoint) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	b.eventSeq, b.tailSeq = point.EventSeq, point.Seq
 	var (
 		next  = make(chan string)
@@ -142,6 +144,7 @@ func (b *Broker) load(ctx context.Context, point Checkpoint) error {
 				mu.Lock()
 				if err != nil {
 					errs = append(errs, err)
+					giveUp()
 				} else {
 					found = append(found, recs)
 				}
@@ -150,11 +153,17 @@ func (b *Broker) load(ctx context.Context, point Checkpoint) error {
 		})
 	}
 	for _, id := range point.Live {
+		if ctx.Err() != nil {
+			break
+		}
 		next <- id
 	}
 	close(next)
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if len(errs) == 0 && ctx.Err() != nil {
+		errs = append(errs, ctx.Err())
+	}
+	if len(errs) > 0 {
 		return fmt.Errorf("broker: read the open requests: %w", errs[0])
 	}
 	// In the order they were settled, which is that of being forgotten.

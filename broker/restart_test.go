@@ -640,3 +640,40 @@ func TestTraceAndEnded(t *testing.T) {
 		}
 	})
 }
+
+// silentLog has a checkpoint, and answers nothing else.
+type silentLog struct{ *logtest.Log }
+
+func (silentLog) Checkpoint(context.Context) (c broker.Checkpoint, err error) {
+	for i := range 800 {
+		c.Live = append(c.Live, fmt.Sprint("r", i))
+	}
+	return c, nil
+}
+
+func (silentLog) Records(ctx context.Context, _ string) ([]hook.Record, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(5 * time.Second):
+		return nil, broker.ErrUnavailable
+	}
+}
+
+// A broker that starts on a record that does not answer says so when the first question has failed, not when all have.
+func TestStartOnASilentRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		if _, err := broker.New(t.Context(), broker.Config{Log: silentLog{logtest.New()}}); !errors.Is(err, broker.ErrUnavailable) {
+			t.Errorf("%v", err)
+		}
+		if took := time.Since(begun); took != 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := broker.New(ctx, broker.Config{Log: silentLog{logtest.New()}}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("out of time: %v", err)
+		}
+	})
+}

@@ -108,9 +108,9 @@ func (s *fileShelf) AppendBlock(_ context.Context, _ uint64, b []byte) error {
 	return s.blocks.add(b)
 }
 
-func (s *fileShelf) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry)) error {
+func (s *fileShelf) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry, tree.Decode)) error {
 	err := s.EntriesBetween(ctx, c.Seq+1, uint64(s.entries.count()), func(e tree.Entry) error {
-		fn(e)
+		fn(e, nil)
 		return nil
 	})
 	if err != nil {

@@ -53,10 +53,10 @@ func (s *shelf) AppendBlock(_ context.Context, _ uint64, b []byte) error {
 	s.blocks = append(s.blocks, b)
 	return nil
 }
-func (s *shelf) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry)) error {
+func (s *shelf) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry, tree.Decode)) error {
 	for _, e := range s.entries {
 		if e.Seq > c.Seq {
-			fn(e)
+			fn(e, nil)
 		}
 	}
 	<-ctx.Done()

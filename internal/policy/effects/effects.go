@@ -17,6 +17,7 @@ import (
 	"assent/internal/agent/toolset"
 	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/policy/memo"
 	"assent/internal/text/show"
 )
 
@@ -60,7 +61,7 @@ func newReader(o Options) *reader {
 		o.Home, _ = os.UserHomeDir() // without one, ~ is nobody's
 	}
 	o.Home = clean(o.Home)
-	r := &reader{Options: o}
+	r := &reader{Options: o, memo: memo.Memo[asked, known]{Most: maxMemo}}
 	r.packs = sync.OnceValues(func() (*policy.Set, error) { return policy.ReadPacks(o.Home, packNames()...) })
 	return r
 }
@@ -70,7 +71,7 @@ type reader struct {
 	Options
 	packs func() (*policy.Set, error)
 	free  sync.Pool // of *found that are not in use
-	memo  memo
+	memo  memo.Memo[asked, known]
 }
 
 // borrow returns an empty found, with the memory of one that was given back.

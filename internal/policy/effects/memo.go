@@ -3,7 +3,6 @@ package effects
 import (
 	"crypto/sha256"
 	"slices"
-	"sync"
 
 	"assent/internal/hook"
 )
@@ -13,7 +12,7 @@ import (
 
 // Bounds of what is remembered.
 const (
-	maxMemo      = 256     // requests, in each of two generations
+	maxMemo      = 256     // requests; twice as many at most
 	maxMemoInput = 4 << 10 // bytes of the input of one
 )
 
@@ -30,34 +29,6 @@ type known struct {
 	effects *hook.Effects // nobody changes them
 }
 
-// memo remembers what the last requests do. Its methods may be called from any goroutine.
-type memo struct {
-	mu          sync.Mutex
-	young, aged map[asked]known // guarded by mu
-}
-
-func (m *memo) get(q *asked) (known, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, ok := m.young[*q]
-	if !ok {
-		k, ok = m.aged[*q]
-	}
-	return k, ok
-}
-
-func (m *memo) put(q *asked, k known) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.young) >= maxMemo {
-		m.young, m.aged = nil, m.young
-	}
-	if m.young == nil {
-		m.young = map[asked]known{}
-	}
-	m.young[*q] = k
-}
-
 // of says what one request does.
 func (r *reader) of(req *hook.Request) *hook.Effects {
 	var changed []Change
@@ -71,11 +42,11 @@ func (r *reader) of(req *hook.Request) *hook.Effects {
 		input: sha256.Sum256(req.ToolInput), event: req.Event, agent: req.Agent, tool: req.ToolName,
 		cwd: req.CWD, project: req.ProjectDir, root: req.Repo.Root, branch: req.Repo.Branch, doubt: req.Uninspectable,
 	}
-	if k, ok := r.memo.get(&q); ok && slices.Equal(k.changed, changed) {
+	if k, ok := r.memo.Get(q); ok && slices.Equal(k.changed, changed) {
 		return k.effects
 	}
 	e := r.read(req, changed)
-	r.memo.put(&q, known{changed, e})
+	r.memo.Put(q, known{changed, e})
 	return e
 }
 

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/sha256"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
+	"assent/internal/policy/memo"
 	"assent/internal/policy/shell"
 	"assent/internal/text/show"
 )
@@ -24,11 +26,14 @@ const (
 )
 
 // Reading returns a function that says how the rules read a request's shell command, or nil where
-// there is none. home is the home directory of the agents' user; empty: ours.
+// there is none; nobody may change it. home is the home directory of the agents' user; empty: ours. The function may be called
+// from any goroutine.
 func Reading(home string) func(*hook.Request) *hook.Reading {
 	if home == "" {
 		home, _ = os.UserHomeDir() // without one, ~ is nobody's
 	}
+	home = clean(home)
+	known := memo.Memo[asked, *hook.Reading]{Most: maxMemo}
 	return func(req *hook.Request) *hook.Reading {
 		t := tools.Of(req.ToolName)
 		if t.Kind != tool.Command || req.Uninspectable != "" {
@@ -42,10 +47,29 @@ func Reading(home string) func(*hook.Request) *hook.Reading {
 		if project == "" {
 			project = req.Repo.Root
 		}
+		q := asked{sha256.Sum256([]byte(command)), clean(req.CWD), clean(project)}
+		if r, ok := known.Get(q); ok {
+			return r
+		}
 		// As the rules do: the shell is not known, so what zsh reads differently is doubted.
-		dir := clean(req.CWD)
-		return reading(shell.Read(command, shell.Options{Dir: dir, Home: clean(home), Project: clean(project), Zsh: true}), dir)
+		r := reading(shell.Read(command, shell.Options{Dir: q.dir, Home: home, Project: q.project, Zsh: true}), q.dir)
+		if len(command) <= maxMemoCommand {
+			known.Put(q, r)
+		}
+		return r
 	}
+}
+
+// Bounds of what is remembered of the last requests, which are shown again whenever they move.
+const (
+	maxMemo        = 64 // requests; twice as many at most
+	maxMemoCommand = 4 << 10
+)
+
+// asked is all on which a reading depends.
+type asked struct {
+	command      [sha256.Size]byte // its digest: what was forgotten should not stand here
+	dir, project string
 }
 
 // clean is a directory for shell.Read, which wants an absolute one or none.

@@ -2,6 +2,7 @@ package files
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -86,5 +87,33 @@ func TestReadingSaysWhyItDoubts(t *testing.T) {
 	r, at := read(t, "ls\u200b; eval \"$x\"")
 	if len(r.Doubts) == 0 || at(r.Doubts[0].Start, r.Doubts[0].End) != "⟦U+200B⟧" || r.Doubts[0].Why == "" {
 		t.Errorf("doubts %+v", r.Doubts)
+	}
+}
+
+// TestReadingIsRemembered: what is remembered is what would be said anew, whatever differs between two requests.
+func TestReadingIsRemembered(t *testing.T) {
+	of := Reading("/home/dev")
+	base := hook.Request{ToolName: "Bash", CWD: "/srv/shop", ToolInput: hook.JSON(`{"command":"cd .. && make -C ~/x && ./build.sh > out"}`)}
+	vary := map[string]func(*hook.Request){
+		"nothing": func(*hook.Request) {},
+		"command": func(q *hook.Request) { q.ToolInput = hook.JSON(`{"command":"rm -rf /"}`) },
+		"cwd":     func(q *hook.Request) { q.CWD = "/srv/shop/web" },
+		"no cwd":  func(q *hook.Request) { q.CWD = "" },
+		"project": func(q *hook.Request) { q.ProjectDir = "/srv" },
+		"root":    func(q *hook.Request) { q.Repo.Root = "/srv/shop" },
+		"tool":    func(q *hook.Request) { q.ToolName = "Edit" },
+		"two":     func(q *hook.Request) { q.Uninspectable = "case" },
+	}
+	for range 2 {
+		for name, change := range vary {
+			q := base
+			change(&q)
+			if got, want := of(&q), Reading("/home/dev")(&q); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, want %+v", name, got, want)
+			}
+		}
+	}
+	if of(&base) != of(&base) {
+		t.Error("a command is read twice")
 	}
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -31,14 +32,17 @@ const (
 	maxAnswers  = 16      // that are made at once, for one name
 
 	subscribeWait = time.Second
+	longestAsk    = time.Minute // that a question waits, whatever its caller allows
 )
 
 // Ask asks the broker that answers under name. ErrNobody, at once: none does; ErrAnswer: it has no answer, or ctx is
-// done.
+// done, or a minute has passed: a broker that dies with a question answers nothing, and a caller may have no limit.
 func (s *Stream) Ask(ctx context.Context, name string, question []byte) ([]byte, error) {
 	if s.cfg.URL == "" || !plainKey.MatchString(name) {
 		return nil, ErrNobody
 	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.cfg.ask, longestAsk))
+	defer cancel()
 	m, err := s.record.nc.RequestWithContext(ctx, askSubject+name, question)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, ErrNobody

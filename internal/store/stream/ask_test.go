@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What one broker of a cluster can see the others ask it for; who is not there is known at once, and nothing is kept.
@@ -83,4 +84,21 @@ func FuzzInflate(f *testing.F) {
 			t.Errorf("%d bytes", len(out))
 		}
 	})
+}
+
+// A question that nobody answers ends, though its caller has no limit.
+func TestAskEnds(t *testing.T) {
+	x := startExternal(t, 1<<20)
+	a, b := open(t, Config{URL: x.srv.ClientURL()}), open(t, Config{URL: x.srv.ClientURL(), ask: 100 * time.Millisecond})
+	stop, err := a.Answer("h1", func(ctx context.Context, _ []byte) []byte {
+		<-ctx.Done()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if _, err := b.Ask(t.Context(), "h1", nil); !errors.Is(err, ErrAnswer) {
+		t.Errorf("%v, want %v", err, ErrAnswer)
+	}
 }

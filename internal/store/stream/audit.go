@@ -70,11 +70,12 @@ func (s *Stream) AppendBlock(ctx context.Context, after uint64, body []byte) err
 }
 
 // EntriesAfter implements tree.Store.
-func (s *Stream) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry)) error {
+func (s *Stream) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry, tree.Decode)) error {
 	f := &follower{
 		engine: s.record, js: s.record.js, stream: RecordStream, at: c, anew: follow.ErrAnew, shared: s.recordReader,
 		apply: func(d *delivery) {
-			fn(tree.Entry{Seq: d.seq, Subject: d.Subject(), Header: d.Headers(), Body: d.Data()})
+			// The queue and the history read the same record: the three read it once.
+			fn(tree.Entry{Seq: d.seq, Subject: d.Subject(), Header: d.Headers(), Body: d.Data()}, func(tree.Entry) (hook.Record, error) { return d.record() })
 		},
 	}
 	return f.run(ctx)

@@ -389,14 +389,9 @@ func TestTailSurvives(t *testing.T) {
 					disturb()
 				}
 				a := asked(t)
-				for { // between two sessions a write may fail, and may not
-					_, err := s.Append(t.Context(), a, 0)
-					if err == nil {
-						break
-					}
-					if !errors.Is(err, broker.ErrUnavailable) {
-						t.Fatal(err)
-					}
+				// Between two sessions a write may fail, and may not.
+				if _, err := again(func() (uint64, error) { return s.Append(t.Context(), a, 0) }); err != nil {
+					t.Fatal(err)
 				}
 				want = append(want, a.ID)
 				if i%3 == 0 {

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -76,7 +77,17 @@ func followAll(t *testing.T, s *Stream) (all []*reading, stop func()) {
 	})
 	within(t, caughtUp)
 	wg.Go(func() { history.err = s.RecordsAfter(ctx, from, func(r hook.Record) { history.took(r.Seq) }) })
-	wg.Go(func() { proof.err = s.EntriesAfter(ctx, from, func(e tree.Entry) { proof.took(e.Seq) }) })
+	wg.Go(func() {
+		proof.err = s.EntriesAfter(ctx, from, func(e tree.Entry, decode tree.Decode) {
+			// What others have read of it is what it says.
+			if rec, err := decode(e); err != nil {
+				t.Errorf("entry %d: %v", e.Seq, err)
+			} else if want, err := DecodeEntry(e); err != nil || !reflect.DeepEqual(rec, want) {
+				t.Errorf("entry %d is read as %+v, want %+v, %v", e.Seq, rec, want, err)
+			}
+			proof.took(e.Seq)
+		})
+	})
 	stop = sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()

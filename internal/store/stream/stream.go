@@ -74,6 +74,8 @@ type Config struct {
 	// settle is how old an event must be before Settled trusts other replicas to be past it; 0
 	// means settleTime. Tests set it.
 	settle time.Duration
+	// ask is how long Ask waits at most; 0 means longestAsk. Tests set it.
+	ask time.Duration
 }
 
 // Stream is the open durable core. It implements broker.Log.

@@ -247,7 +247,7 @@ func (l *Log) Run(ctx context.Context) error {
 		l.anew = cancel
 		from := l.read
 		l.mu.Unlock()
-		err := l.cfg.Store.EntriesAfter(readCtx, from, func(e Entry) { l.add(readCtx, e) })
+		err := l.cfg.Store.EntriesAfter(readCtx, from, func(e Entry, decode Decode) { l.add(readCtx, e, decode) })
 		meant := readCtx.Err() != nil // the end, or another record
 		cancel()
 		if errors.Is(err, follow.ErrAnew) {
@@ -321,9 +321,12 @@ func (l *Log) madeAnew(ctx context.Context) error {
 	return l.again(ctx, next)
 }
 
-// add takes an entry that was read.
-func (l *Log) add(ctx context.Context, e Entry) {
-	leaf := LeafOf(e, l.cfg.Decode)
+// add takes an entry that was read, and what reads it; nil: the tree's own.
+func (l *Log) add(ctx context.Context, e Entry, decode Decode) {
+	if decode == nil {
+		decode = l.cfg.Decode
+	}
+	leaf := LeafOf(e, decode)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped != nil || ctx.Err() != nil {

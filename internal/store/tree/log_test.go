@@ -111,7 +111,7 @@ func (m *memory) AppendBlock(_ context.Context, after uint64, body []byte) error
 	return nil
 }
 
-func (m *memory) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry)) error {
+func (m *memory) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree.Entry, tree.Decode)) error {
 	for {
 		m.mu.Lock()
 		news, made, last, unread := m.news, m.made, m.last, m.unread
@@ -127,7 +127,7 @@ func (m *memory) EntriesAfter(ctx context.Context, c follow.Cursor, fn func(tree
 			e, ok := m.entries[seq]
 			m.mu.Unlock()
 			if ok {
-				fn(e)
+				fn(e, nil)
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()

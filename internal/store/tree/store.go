@@ -16,8 +16,9 @@ type Store interface {
 	// AppendBlock appends the block after+1; ErrConflict if another one is there.
 	AppendBlock(ctx context.Context, after uint64, body []byte) error
 	// EntriesAfter calls fn with each entry behind a cursor, in order, and goes on with new ones until ctx is
-	// done; it returns ctx's error, or follow.ErrAnew of a stream that was made anew.
-	EntriesAfter(ctx context.Context, c follow.Cursor, fn func(Entry)) error
+	// done; it returns ctx's error, or follow.ErrAnew of a stream that was made anew. With an entry comes what reads it as
+	// Config.Decode would, if the store has that from others who follow; else nil.
+	EntriesAfter(ctx context.Context, c follow.Cursor, fn func(Entry, Decode)) error
 	// EntriesBetween calls fn with the entries from..to that are there, in order.
 	EntriesBetween(ctx context.Context, from, to uint64, fn func(Entry) error) error
 	// EntriesOf returns the sequences of a request's entries that are there, in order.
