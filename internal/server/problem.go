@@ -78,6 +78,8 @@ var statuses = []struct { // read-only
 	{auth.ErrUnauthenticated, http.StatusUnauthorized, ""},
 	{auth.ErrNotFound, http.StatusNotFound, ""},
 	{auth.ErrNameTaken, http.StatusConflict, "name"},
+	{auth.ErrPairingUsed, http.StatusForbidden, "used"},
+	{auth.ErrPairingExpired, http.StatusForbidden, "expired"},
 	{auth.ErrPairing, http.StatusForbidden, ""},
 	{auth.ErrPairingFull, http.StatusTooManyRequests, ""},
 	{auth.ErrNoStart, http.StatusNotFound, ""},
