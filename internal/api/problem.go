@@ -23,7 +23,7 @@ type Problem struct {
 	// Of a conflict.
 	Outcome   hook.Outcome   `json:"outcome,omitempty"`
 	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
-	Reason    string         `json:"reason,omitempty"` // ended, digest, prompt, rule, proposal, full, older, tree
+	Reason    string         `json:"reason,omitempty"` // ended, digest, prompt, rule, proposal, full, older, tree, used, expired
 }
 
 // FieldProblem says what is wrong with a header, a parameter or a member of the body.

@@ -48,6 +48,17 @@ var (
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
 
+// Why a pairing link is not good any more; each is an ErrPairing. They are told to those who have the whole link.
+var (
+	ErrPairingUsed    = error(pairingOver("this link was used already, and works once; make a new one with: assent pair. If you did not use it, look at: assent device list"))
+	ErrPairingExpired = error(pairingOver("this link has expired, it works for five minutes; make a new one with: assent pair"))
+)
+
+type pairingOver string
+
+func (e pairingOver) Error() string { return string(e) }
+func (pairingOver) Unwrap() error   { return ErrPairing }
+
 // Config is what an Auth needs. KV is required.
 type Config struct {
 	KV kvmirror.KV

@@ -201,6 +201,41 @@ func TestPairingCode(t *testing.T) {
 		}
 		refused(t, a, p.Code)
 	})
+	bubble("says why it is over, to who has the whole code", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
+		tells := func(code string, want error) {
+			t.Helper()
+			if _, err := a.Redeem(ctx, code, key, "x", ""); err != want {
+				t.Errorf("Redeem(%q) = %v, want %v", code, err, want)
+			}
+		}
+		used, late, machine := invite(t, a), invite(t, a), invite(t, a)
+		if _, err := a.Redeem(ctx, used.Code, key, "x", ""); err != nil {
+			t.Fatal(err)
+		}
+		tells(used.Code, auth.ErrPairingUsed)
+		tells(late.Code[:len(late.Code)-1]+"!", auth.ErrPairing)
+		time.Sleep(5 * time.Minute)
+		tells(used.Code, auth.ErrPairingUsed)
+		tells(late.Code, auth.ErrPairingExpired)
+		tells(late.Code, auth.ErrPairingExpired)
+		tells(late.Code[:len(late.Code)-1]+"!", auth.ErrPairing)
+		if _, _, err := a.Join(ctx, machine.Code); err != auth.ErrPairing {
+			t.Errorf("a machine was told of a device's link: %v", err)
+		}
+		for range 40 { // they do not grow without end, and take no place of those that are open
+			if _, err := a.Redeem(ctx, invite(t, a).Code, key, "x", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tells(late.Code, auth.ErrPairing)
+		kept, again := invite(t, a), invite(t, a)
+		if _, err := a.Redeem(ctx, kept.Code, key, "x", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Minute)
+		tells(kept.Code, auth.ErrPairing)
+		tells(again.Code, auth.ErrPairing)
+	})
 	bubble("five minutes", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		p := invite(t, a)
 		time.Sleep(5 * time.Minute)

@@ -26,6 +26,7 @@ const (
 type openPairings struct {
 	Links  map[string]*link  `json:"links,omitempty"`  // by the id in the code
 	Starts map[string]*start `json:"starts,omitempty"` // by the digest of the secret, in hex
+	Over   map[string]*over  `json:"over,omitempty"`   // links that were used or have expired, by the same id
 }
 
 // link is an open invitation. A code is "<id>.<secret>": the id finds the invitation, so
@@ -37,6 +38,30 @@ type link struct {
 	Digest  []byte    `json:"digest"` // of the secret
 	Expires time.Time `json:"expires"`
 	Tries   int       `json:"tries,omitempty"`
+}
+
+// over is what is left of an invitation for a while: whoever comes with its code too late is told why. It lets
+// nobody in. Kept apart from the open ones, so that a broker that knows nothing of it cannot take it for one.
+type over struct {
+	Machine bool      `json:"machine,omitempty"`
+	Digest  []byte    `json:"digest"`
+	Used    bool      `json:"used,omitempty"` // else it has expired
+	Until   time.Time `json:"until"`
+}
+
+// bury keeps of the invitation id, which is no longer open, what it was.
+func (o *openPairings) bury(id string, l *link, used bool) {
+	delete(o.Links, id)
+	o.Over[id] = &over{Machine: l.Role == RoleSubmit, Digest: l.Digest, Used: used, Until: l.Expires.Add(pairingKnown)}
+	for len(o.Over) > maxPairings {
+		oldest := ""
+		for k, v := range o.Over {
+			if oldest == "" || v.Until.Before(o.Over[oldest].Until) {
+				oldest = k
+			}
+		}
+		delete(o.Over, oldest)
+	}
 }
 
 // start is a Start as it is kept.
@@ -58,8 +83,16 @@ type start struct {
 // sweep forgets what has expired, and what cannot be read.
 func (o *openPairings) sweep(now time.Time) {
 	for id, l := range o.Links {
-		if l == nil || !now.Before(l.Expires) {
+		switch {
+		case l == nil:
 			delete(o.Links, id)
+		case !now.Before(l.Expires):
+			o.bury(id, l, false)
+		}
+	}
+	for id, v := range o.Over {
+		if !now.Before(v.Until) {
+			delete(o.Over, id)
 		}
 	}
 	for h, s := range o.Starts {
@@ -80,6 +113,14 @@ func readOpen(value []byte) openPairings {
 	}
 	if o.Starts == nil {
 		o.Starts = map[string]*start{}
+	}
+	for id, v := range o.Over {
+		if v == nil {
+			delete(o.Over, id)
+		}
+	}
+	if o.Over == nil {
+		o.Over = map[string]*over{}
 	}
 	return o
 }

@@ -26,6 +26,7 @@ type Pairing struct {
 const (
 	pairingLife  = 5 * time.Minute
 	pairingTries = 5
+	pairingKnown = 10 * time.Minute // how long it is told that a link has expired or was used
 	maxPairings  = 32
 )
 
@@ -76,7 +77,7 @@ func (a *Auth) NewPairing(ctx context.Context, role Role, name, base string) (Pa
 }
 
 // Redeem pairs the device that holds the private part of key, once for a code, at whichever broker.
-// origin is what it says of its code. ErrPairing; *hook.FieldError, ErrOperator and ErrNoAdministrator,
+// origin is what it says of its code. ErrPairing, also as ErrPairingUsed and ErrPairingExpired; *hook.FieldError, ErrOperator and ErrNoAdministrator,
 // which leave the code valid while it has tries left.
 func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string, origin hook.CodeOrigin) (Device, error) {
 	l, back, err := a.spend(ctx, code, false)
@@ -112,17 +113,17 @@ func (a *Auth) spend(ctx context.Context, code string, machine bool) (l *link, b
 	if err := a.changeOpen(ctx, func(o *openPairings, _ time.Time) (bool, error) {
 		l = o.Links[id]
 		if l == nil || (l.Role == RoleSubmit) != machine {
-			return false, ErrPairing
+			return false, o.whyOver(id, digest[:], machine)
 		}
 		l.Tries++
-		right := subtle.ConstantTimeCompare(digest[:], l.Digest) == 1
-		if l.Tries >= pairingTries || right {
+		switch {
+		case subtle.ConstantTimeCompare(digest[:], l.Digest) == 1:
+			o.bury(id, l, true)
+			return true, nil
+		case l.Tries >= pairingTries:
 			delete(o.Links, id)
 		}
-		if !right {
-			return true, ErrPairing
-		}
-		return true, nil
+		return true, ErrPairing
 	}); err != nil {
 		return nil, nil, err
 	}
@@ -132,9 +133,23 @@ func (a *Auth) spend(ctx context.Context, code string, machine bool) (l *link, b
 		}
 		_ = a.changeOpen(context.WithoutCancel(ctx), func(o *openPairings, _ time.Time) (bool, error) {
 			o.Links[id] = l
+			delete(o.Over, id)
 			return true, nil
 		})
 	}, nil
+}
+
+// whyOver says why an invitation is not open, to those only who have its secret.
+func (o *openPairings) whyOver(id string, digest []byte, machine bool) error {
+	v := o.Over[id]
+	switch {
+	case v == nil || v.Machine != machine || subtle.ConstantTimeCompare(digest, v.Digest) != 1:
+		return ErrPairing
+	case v.Used:
+		return ErrPairingUsed
+	default:
+		return ErrPairingExpired
+	}
 }
 
 func checkDeviceRole(role Role) error {

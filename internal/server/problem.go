@@ -79,6 +79,8 @@ var statuses = []struct { // read-only
 	{auth.ErrNotFound, http.StatusNotFound, ""},
 	{auth.ErrNameTaken, http.StatusConflict, "name"},
 	{auth.ErrKeyRevoked, http.StatusConflict, "revoked"},
+	{auth.ErrPairingUsed, http.StatusForbidden, "used"},
+	{auth.ErrPairingExpired, http.StatusForbidden, "expired"},
 	{auth.ErrPairing, http.StatusForbidden, ""},
 	{auth.ErrPairingFull, http.StatusTooManyRequests, ""},
 	{auth.ErrNoStart, http.StatusNotFound, ""},

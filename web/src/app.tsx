@@ -21,6 +21,11 @@ export function App() {
   return (
     <>
       <header class="top">
+        {inside && (
+          <button type="button" class="skip" data-action="skip" onClick={skip}>
+            {view.value === "inbox" && current.value ? words.views.skipToRequest : words.views.skip}
+          </button>
+        )}
         <h1>{words.title}</h1>
         {inside && (
           <>
@@ -37,6 +42,12 @@ export function App() {
       {inside && <Toasts />}
     </>
   );
+}
+
+/** Over the way to the other parts and the list, which may be long, for who goes by Tab. */
+function skip(): void {
+  const target = document.querySelector<HTMLElement>(".detail .card") ?? document.querySelector("main");
+  target?.focus();
 }
 
 function Connection() {

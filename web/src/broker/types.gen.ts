@@ -5264,7 +5264,7 @@ export interface Problem {
   outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
   decidedBy?: Approver;
   /**
-   * With 409: ended (somebody or something was first), digest (another input), proposal (the request has no such proposal now) full (too much is saved), revoked (this key was revoked: make a new one) or site (browsers verify nobody under this address). With 403: rule (a rule denies the changed input; decidedBy names it) or verification (the owner of a device has to be verified for this: with a WebAuthn assertion over the text that is signed).
+   * With 409: ended (somebody or something was first), digest (another input), proposal (the request has no such proposal now) full (too much is saved), revoked (this key was revoked: make a new one) or site (browsers verify nobody under this address). With 403: rule (a rule denies the changed input; decidedBy names it), verification (the owner of a device has to be verified for this: with a WebAuthn assertion over the text that is signed), or used or expired (a pairing link, told to those only who have the whole of it).
    */
   reason?: string;
   /**

@@ -63,7 +63,8 @@ export async function enter(text: string): Promise<void> {
     // A link that was tapped twice is spent; a browser that it had paired is paired still.
     if (await resume().catch(() => false)) return connect();
     if (e instanceof ApiError && e.status === 403 && e.fromBroker) {
-      turnedAway(words.door.spent);
+      const { reason } = e.problem;
+      turnedAway(reason === "used" ? words.door.used : reason === "expired" ? words.door.late : words.door.spent);
     } else turnedAway(notDone(e));
   }
 }

@@ -6,11 +6,12 @@ import { wanted } from "../card/answer";
 import { current as shownId, entries, show, step as stepCard } from "../queue/current";
 import { announcement, items, standing } from "../queue/state";
 import { words } from "../text/words";
-import { go, view } from "../view";
+import { go, section, view, type View } from "../view";
 import { actionOf, type Action } from "./keymap";
 import { preferences } from "./preferences";
 
 const pause = 2000; // ms without a letter, after which one is no longer part of a text
+let helpFrom: View | undefined; // where the list of keys was called up
 let typed = -Infinity; // when the last letter of a text was typed
 
 export function startKeys(): void {
@@ -18,6 +19,7 @@ export function startKeys(): void {
   document.addEventListener("click", () => (typed = -Infinity), true);
   document.addEventListener("keydown", (e) => {
     if (ofText(e)) return;
+    if (e.key === "Escape" && leaveHelp()) return e.preventDefault();
     const { keys, keymap } = preferences.peek();
     if (!keys || standing.peek() !== "in" || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || e.defaultPrevented) return;
     const action = actionOf(keymap, e.key);
@@ -70,9 +72,21 @@ function run(action: Action): boolean {
     case "search":
       return search();
     case "help":
+      if (leaveHelp()) return true;
+      helpFrom = view.peek();
       go("you", "keyboard");
       return true;
   }
+}
+
+/** Goes back to where the list of keys was called up, and to the request there. */
+function leaveHelp(): boolean {
+  const from = helpFrom;
+  helpFrom = undefined;
+  if (!from || view.peek() !== "you" || section.peek() !== "keyboard") return false;
+  go(from);
+  if (from === "inbox") focusSoon();
+  return true;
 }
 
 const row = ".queue .many-row:not(.over)"; // of Many at once

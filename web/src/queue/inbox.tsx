@@ -38,31 +38,37 @@ export function Inbox() {
 function One({ all }: { all: readonly Entry[] }) {
   const item = items.value.get(current.value);
   useNext(item?.request.id ?? "");
+  const list = (
+    <div class="list" key="list">
+      {all.length > 0 && (
+        <>
+          <div class="list-head">
+            <h2>{words.desk.waiting(all.reduce((n, e) => n + e.items.length, 0))}</h2>
+            {(all.length > 1 || preferences.value.many) && <Tools />}
+          </div>
+          <List entries={all} />
+        </>
+      )}
+      <Recent />
+    </div>
+  );
+  const detail = (
+    <div class="detail" key="detail">
+      {item ? (
+        <>
+          {!waits(item) && item.kept && <Settled />}
+          <Same entry={all.find((e) => e.items.includes(item))} item={item} />
+          <Card key={item.request.id} item={item} />
+        </>
+      ) : (
+        <Empty />
+      )}
+    </div>
+  );
+  // Read aloud and gone through with Tab, it comes in the order in which it is seen: where nothing waits that is said first.
   return (
     <div class={`inbox ${!item ? "none" : listing.value ? "listing" : "one"}`} data-ui="queue">
-      <div class="list">
-        {all.length > 0 && (
-          <>
-            <div class="list-head">
-              <h2>{words.desk.waiting(all.reduce((n, e) => n + e.items.length, 0))}</h2>
-              {(all.length > 1 || preferences.value.many) && <Tools />}
-            </div>
-            <List entries={all} />
-          </>
-        )}
-        <Recent />
-      </div>
-      <div class="detail">
-        {item ? (
-          <>
-            {!waits(item) && item.kept && <Settled />}
-            <Same entry={all.find((e) => e.items.includes(item))} item={item} />
-            <Card key={item.request.id} item={item} />
-          </>
-        ) : (
-          <Empty />
-        )}
-      </div>
+      {item ? [list, detail] : [detail, list]}
     </div>
   );
 }
@@ -190,9 +196,13 @@ function AtWork() {
           >
             <i class={`dot ${stateDot(s)}`} aria-hidden="true" />
             <span>
-              {s.title || visibleLine(sessionName(s))}
+              <bdi>{s.title || visibleLine(sessionName(s))}</bdi>
               <small>
-                {s.title && s.title !== visibleLine(sessionName(s)) && `${visibleLine(sessionName(s))} · `}
+                {s.title && s.title !== visibleLine(sessionName(s)) && (
+                  <>
+                    <bdi>{visibleLine(sessionName(s))}</bdi> ·{" "}
+                  </>
+                )}
                 {stateWords(s)}
               </small>
             </span>

@@ -57,7 +57,7 @@ function Line({ entry }: { entry: Entry }) {
         <span class="what">{saysOf(first)}</span>
         {entry.items.length > 1 && <b class="times">{words.list.times(entry.items.length)}</b>}
         <small>
-          <AgentMark of={r} /> {visibleLine(sessionName(r))} · <Age at={r.createdAt} />
+          <AgentMark of={r} /> <bdi>{visibleLine(sessionName(r))}</bdi> · <Age at={r.createdAt} />
         </small>
       </button>
     </li>

@@ -8,6 +8,8 @@ export const deviceWords = {
 
   door: {
     spent: "This pairing code is wrong, used or expired. Pair from here instead, or run assent pair for a new link.",
+    used: "This link was used already, and works once. If it was not you, look at the list of devices on a paired device, or run assent device list. To pair this browser, pair from here, or run assent pair for a new link.",
+    late: "This link has expired: it works for five minutes. Pair from here instead, or run assent pair for a new link.",
     expired: (code: string) => `The code ${code} has expired. Nobody typed it in time.`,
     refused: (code: string) => `The code ${code} is no longer valid. It was refused on the machine.`,
     usesToken: "this browser uses a token",

@@ -20,6 +20,8 @@ export const pageWords = {
 
   views: {
     label: "Parts of the page",
+    skip: "Skip to content",
+    skipToRequest: "Skip to the request",
     inbox: "Inbox",
     sessions: "Sessions",
     history: "History",
