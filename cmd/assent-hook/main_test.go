@@ -90,11 +90,15 @@ func TestAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBroker(t, socketPath(t), c.answer)
+			end := time.Now().Add(time.Minute)
 			for began := time.Now(); ; began = time.Now() {
 				p := command(t, c.payload, append([]string{"--socket", b.socket}, c.args...)...)
 				p.start(t)
 				err := p.Wait()
 				if took := time.Since(began); took >= time.Second && c.payload != ask && c.payload != form {
+					if began.After(end) {
+						t.Skip("for a minute this machine has been so busy that the hook gave up each time")
+					}
 					continue // the machine is so busy that it gave up
 				}
 				p.check(t, err, c.stdout)

@@ -152,7 +152,7 @@ func (w *world) broker(token tunnel.Token, h http.Handler) (stop func()) {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	srv := &http.Server{Handler: h, TLSConfig: &tls.Config{Certificates: []tls.Certificate{w.cert}}, ReadTimeout: time.Minute, IdleTimeout: time.Minute}
+	srv := &http.Server{Handler: h, TLSConfig: &tls.Config{Certificates: []tls.Certificate{w.cert}}, ReadTimeout: 5 * time.Minute, IdleTimeout: 5 * time.Minute}
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = u.Run(ctx) })
 	parts.Go(func() { _ = srv.ServeTLS(u.Listener(), "", "") })
@@ -180,7 +180,7 @@ func (w *world) client(name string) *http.Client {
 		},
 	}
 	w.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: time.Minute}
+	return &http.Client{Transport: tr, Timeout: 5 * time.Minute}
 }
 
 func eventually(t *testing.T, what string, is func() bool) {
