@@ -128,7 +128,7 @@ func (a *app) effectsOf(of func(*hook.Request) *hook.Effects, command, cwd strin
 		fmt.Fprintf(a.out, "  %-9s  %s\n", f.Risk, f.Text)
 	}
 	if e.MoreEffects > 0 {
-		fmt.Fprintf(a.out, "  %d more, none of them worse\n", e.MoreEffects)
+		fmt.Fprintf(a.out, "  %d more found, none of them worse\n", e.MoreEffects)
 	}
 	return nil
 }

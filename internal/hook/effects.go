@@ -36,7 +36,7 @@ type Effects struct {
 	// publish"; empty otherwise.
 	Action  string   `json:"action,omitempty"`
 	Effects []Effect `json:"effects"`
-	// MoreEffects is how many were left out, none of them worse than those that are here.
+	// MoreEffects is how many of those found were left out, none of them worse than those that are here.
 	MoreEffects int `json:"moreEffects,omitempty"`
 	// Marks are the parts of a shell command that are the reason for Attention or Danger.
 	Marks []RiskMark `json:"marks,omitempty"`

@@ -154,7 +154,7 @@ func effectLines(r *api.Request) []string {
 		lines = append(lines, RiskSign(e.Risk)+" "+show.OneRow(show.Readable(e.Text)))
 	}
 	if n := r.MoreEffects; n > 0 {
-		lines = append(lines, Dim.On(fmt.Sprintf("   and %d more, none of them worse", n)))
+		lines = append(lines, Dim.On(fmt.Sprintf("   and %d more found, none of them worse", n)))
 	}
 	return lines
 }

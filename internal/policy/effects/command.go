@@ -26,11 +26,12 @@ func (e *found) bash(command string) {
 		facts = make([]policy.Facts, len(script.Units))
 		e.add(effect{kind: "unknown", text: "The packs of rules cannot be read", risk: hook.Attention})
 	}
+	unread := e.unread(script.Doubts)
 	for i := range script.Units {
 		e.unitAt = i
 		e.unit(&script.Units[i], &facts[i])
 	}
-	e.doubts(script.Doubts)
+	e.doubts(script.Doubts, unread)
 	e.runsWritten()
 	if severalCommands(script.Units) {
 		e.together()
@@ -48,8 +49,8 @@ func (e *found) sandbox() {
 	}
 }
 
-// doubts tells why the command may do other things than can be seen.
-func (e *found) doubts(all []shell.Doubt) {
+// doubts tells why the command may do other things than can be seen, unless unread has told more.
+func (e *found) doubts(all []shell.Doubt, unread bool) {
 	runs := false
 	for _, d := range all {
 		switch d.Code {
@@ -62,9 +63,25 @@ func (e *found) doubts(all []shell.Doubt) {
 	if runs && e.fetched {
 		e.add(effect{kind: "runs-downloaded", risk: hook.Danger})
 	}
-	if len(all) > 0 {
-		e.add(effect{kind: "unknown", text: "Can't be checked: " + lowerFirst(strings.TrimSuffix(shown(all[0].Why, maxObject), ".")), doubt: true, risk: hook.Attention})
+	if len(all) > 0 && !unread {
+		e.doubt(all[0], false)
 	}
+}
+
+// unread tells that a part of the command was not even read. It comes before what is found, of which only so much is kept.
+func (e *found) unread(all []shell.Doubt) (is bool) {
+	for _, d := range all {
+		switch d.Code {
+		case shell.DoubtLong, shell.DoubtNesting, shell.DoubtUnit:
+			e.doubt(d, true)
+			return true
+		}
+	}
+	return false
+}
+
+func (e *found) doubt(d shell.Doubt, unread bool) {
+	e.add(effect{kind: "unknown", text: "Can't be checked: " + lowerFirst(strings.TrimSuffix(shown(d.Why, maxObject), ".")), doubt: true, unread: unread, risk: hook.Attention})
 }
 
 func (e *found) unit(u *shell.Unit, f *policy.Facts) {

@@ -1,6 +1,8 @@
 package effects_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +24,38 @@ func TestUnknownIsNeverCalm(t *testing.T) {
 		if e := of(&req); e.Risk != hook.Attention || e.RiskReason == "" || e.Action == "" {
 			t.Errorf("%s %s: %+v", req.ToolName, req.ToolInput, e)
 		}
+	}
+}
+
+// TestUnreadIsSaidFirst: of a command that is too long only the beginning is looked at. So no list of what was found there
+// may read as if it were all, however much it is.
+func TestUnreadIsSaidFirst(t *testing.T) {
+	const unread = "Can't be checked: it has more than 10,000 characters"
+	of := effects.Func("/home/dev")
+	long := func(piece string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, piece, i, i)
+		}
+		return b.String() + "rm -rf /srv/www"
+	}
+	for _, c := range []struct {
+		name, command, first string
+	}{
+		{"writes", long("printf %d > some/quite/long/directory/out%d.txt\n", 300), unread},
+		{"deletes", long("true %d; rm some/quite/long/directory/of/files/out%d.txt\n", 300), unread},
+		{"reads", long("cat some/quite/long/directory/in%d.txt some/quite/long/directory/out%d.txt\n", 300), unread},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			input, err := json.Marshal(map[string]string{"command": c.command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := of(&hook.Request{ToolName: tools.Bash, ToolInput: hook.JSON(input), Origin: hook.Origin{ProjectDir: "/home/dev/shop"}, CWD: "/home/dev/shop"})
+			if e.Risk.Level() < hook.Attention.Level() || !strings.HasPrefix(e.Sentence, c.first) || e.Effects[0].Text != c.first {
+				t.Errorf("%s, %q, first %q", e.Risk, e.Sentence, e.Effects[0].Text)
+			}
+		})
 	}
 }
 

@@ -32,6 +32,7 @@ type effect struct {
 	plain   bool        // the object is in assent's own words, or a program with its subcommand
 	by      bool        // the object is the program that does it
 	doubt   bool        // the reading of the command says so
+	unread  bool        // of a part of the command nothing else is known
 	aside   bool        // said after what the command is for, where both are as bad
 	news    string      // what was done before that makes it attention: files that may run now were written, or a link was made
 	runs    *shell.Unit // the command that runs code of the project, while it is read
@@ -113,6 +114,12 @@ func (e *found) result() *hook.Effects {
 	slices.SortStableFunc(e.effects, func(a, b effect) int {
 		if d := b.risk.Level() - a.risk.Level(); d != 0 {
 			return d
+		}
+		if a.unread != b.unread { // what nobody has read stands before what was found
+			if a.unread {
+				return -1
+			}
+			return 1
 		}
 		if a.aside != b.aside {
 			if a.aside {

@@ -135,7 +135,7 @@ func (e *found) headline(all []effect) string {
 	for must < len(groups) && groups[must].all[0].risk.Level() >= hook.Attention.Level() {
 		must++
 	}
-	if must == 1 && groups[0].all[0].doubt && len(groups) > 1 {
+	if must == 1 && groups[0].all[0].doubt && !groups[0].all[0].unread && len(groups) > 1 {
 		groups, must = groups[1:], 0 // the reason tells the doubt
 	}
 	rest := groups[must:]

@@ -1011,7 +1011,7 @@ export interface PermissionRequest {
    */
   effects?: Effect[];
   /**
-   * How many effects were left out, none of them worse than those that are here.
+   * How many effects that were found were left out, none of them worse than those that are here.
    */
   moreEffects?: number;
   /**

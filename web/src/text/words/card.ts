@@ -26,7 +26,7 @@ export const cardWords = {
     risks: { danger: "Danger.", attention: "Attention." },
     asked: (since: string) => (since === "now" ? "asked just now" : `asked ${since} ago`),
     outside: "outside the project",
-    moreEffects: (count: number) => n(count, "and 1 more effect, none of them worse", "and # more effects, none of them worse"),
+    moreEffects: (count: number) => n(count, "and 1 more effect found, none of them worse", "and # more effects found, none of them worse"),
     effects: {
       reads: "Reads",
       writes: "Writes",
