@@ -113,7 +113,7 @@ func TestReadingIsRemembered(t *testing.T) {
 			}
 		}
 	}
-	if of(&base) != of(&base) {
+	if first, second := of(&base), of(&base); first != second {
 		t.Error("a command is read twice")
 	}
 }
