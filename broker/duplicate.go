@@ -101,6 +101,8 @@ func (e *entry) sameCall(r *hook.Request) bool {
 func (e *entry) sameContext(r *hook.Request) bool {
 	here, there := e.Origin, r.Origin
 	here.PID, there.PID = 0, 0 // one is the tool's
+	// Agents do not hand their environment on to the tool, so it may not know whose the session is. No approver or rule asks that.
+	here.Hosted, there.Hosted = "", ""
 	return e.Submitter == r.Submitter && e.CWD == r.CWD && here == there &&
 		(e.PermissionMode == r.PermissionMode || e.PermissionMode == "" && e.Source != "" || r.PermissionMode == "" && r.Source != "")
 }

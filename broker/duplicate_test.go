@@ -21,11 +21,13 @@ func call(id string) func(*hook.Request) {
 // Hook and permission prompt tool ask about one call: one request, one answer, whoever was first.
 func TestDuplicates(t *testing.T) {
 	for name, ways := range map[string][2]func(*hook.Request){
-		"hook first":        {call("t1"), func(q *hook.Request) { mcp(q); call("t1")(q) }},
-		"tool first":        {func(q *hook.Request) { mcp(q); call("t1")(q) }, call("t1")},
-		"the id is missing": {func(*hook.Request) {}, func(q *hook.Request) { mcp(q); call("t1")(q) }},
-		"a subagent":        {func(q *hook.Request) { subagent(q); call("t1")(q) }, func(q *hook.Request) { mcp(q); call("t1")(q) }},
-		"remote":            {func(q *hook.Request) { remote(q); call("t1")(q) }, func(q *hook.Request) { remote(q); mcp(q) }},
+		"hook first":             {call("t1"), func(q *hook.Request) { mcp(q); call("t1")(q) }},
+		"tool first":             {func(q *hook.Request) { mcp(q); call("t1")(q) }, call("t1")},
+		"the id is missing":      {func(*hook.Request) {}, func(q *hook.Request) { mcp(q); call("t1")(q) }},
+		"a subagent":             {func(q *hook.Request) { subagent(q); call("t1")(q) }, func(q *hook.Request) { mcp(q); call("t1")(q) }},
+		"remote":                 {func(q *hook.Request) { remote(q); call("t1")(q) }, func(q *hook.Request) { remote(q); mcp(q) }},
+		"of a host's agent":      {func(q *hook.Request) { q.Hosted = "s coder"; call("t1")(q) }, func(q *hook.Request) { mcp(q); call("t1")(q) }},
+		"of one, the tool first": {func(q *hook.Request) { mcp(q); call("t1")(q) }, func(q *hook.Request) { q.Hosted = "s coder"; call("t1")(q) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, r *rig) {
