@@ -46,12 +46,21 @@ func (a *app) standing(_ context.Context, session, content string) (transcript.S
 	}
 	dir := inbox.Dir(home, os.Getenv("CLAUDE_CONFIG_DIR"))
 	var p transcript.Process
-	for _, s := range inbox.Live(dir, session) {
+	live, err := inbox.Live(dir, session, 0)
+	for _, s := range live {
 		if began := time.UnixMilli(s.StartedAt); !p.Live || began.Before(p.Began) {
 			p = transcript.Process{Live: true, Began: began}
 		}
 	}
-	return transcript.Look(filepath.Dir(dir), session, content, p)
+	if err == nil {
+		return transcript.Look(filepath.Dir(dir), session, content, p)
+	}
+	// There may be a process, and since when is not known.
+	where, failed := transcript.Look(filepath.Dir(dir), session, content, transcript.Process{Live: true})
+	if failed == nil && where == transcript.Absent {
+		return transcript.Unknown, err
+	}
+	return where, failed
 }
 
 // maySend says whether a device or token still may send messages. The owner of this machine may.

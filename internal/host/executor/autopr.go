@@ -79,6 +79,8 @@ func (s *session) askForPR(now time.Time, m *message) (why string) {
 		return "the session works in no work tree of its own"
 	case s.other != "":
 		return "the session is open in another place: " + s.other
+	case s.unclear != "":
+		return s.unclear
 	}
 	if _, _, why := s.h.ceilings(s, o); why != "" {
 		return why

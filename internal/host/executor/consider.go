@@ -63,6 +63,8 @@ func (h *Host) consider(ctx context.Context, o Order) {
 		why = h.goesOn(s, o)
 		if why == "" && s.other != "" {
 			why = "the session is open in another place: " + s.other + "; end it there, then send this again"
+		} else if why == "" {
+			why = s.unclear
 		}
 	case s != nil && s.runs:
 		// resume: it runs
@@ -246,8 +248,8 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	if s != nil && s.meta.Project != agent.Project {
 		return agent, 0, otherProject
 	}
-	if live := inbox.Live(inbox.Dir(h.cfg.Home, ""), o.Session); len(live) > 0 {
-		return agent, 0, fmt.Sprintf("the session is open in another place: process %d (%s) on this machine; end it there, then send this again", live[0].PID, live[0].Kind)
+	if why = h.elsewhere(o.Session); why != "" {
+		return agent, 0, why
 	}
 	all, same, idle := h.live(agent.Name)
 	switch {
@@ -281,6 +283,15 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	return h.stillStartable(s, o, agent)
 }
 
+// elsewhere says why no process may be started for a session that has none here: another one works on it, or may.
+func (h *Host) elsewhere(session string) string {
+	live, err := inbox.Live(inbox.Dir(h.cfg.Home, ""), session, 0)
+	if len(live) > 0 {
+		return fmt.Sprintf("the session is open in another place: process %d (%s) on this machine; end it there, then send this again", live[0].PID, live[0].Kind)
+	}
+	return unsure(err)
+}
+
 // refused says why an agent must not be started, "" if nothing stands against it.
 func refused(findings []optin.Finding) string {
 	for _, f := range findings {
@@ -304,6 +315,9 @@ func (h *Host) stillStartable(s *session, o Order, looked optin.Agent) (agent op
 		return agent, 0, "agents.yaml was changed while the project was looked at; send it again"
 	}
 	if why := refused(h.cfg.Again(agent)); why != "" {
+		return agent, 0, why
+	}
+	if why := h.elsewhere(o.Session); why != "" { // it may have been opened meanwhile
 		return agent, 0, why
 	}
 	if s != nil && s.meta.Worktree != "" {

@@ -22,12 +22,25 @@ func (s *session) considerHandover() string {
 	if s.handover() != nil {
 		return "the session is being handed over already"
 	}
-	for _, l := range inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session) {
-		if !s.runs || l.PID != s.process.PID {
+	own := 0
+	if s.runs {
+		own = s.process.PID
+	}
+	live, err := inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session, own)
+	for _, l := range live {
+		if l.PID != own {
 			return fmt.Sprintf("the session is open in another place already: process %d (%s) on the host", l.PID, l.Kind)
 		}
 	}
-	return ""
+	return unsure(err)
+}
+
+// unsure says why nothing is started or handed over while it is not known whether somebody else works on the session.
+func unsure(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error() + "; then send this again"
 }
 
 // handOver goes on with a handover: once no turn runs the process is ended, and once it is gone a terminal may go on.

@@ -129,11 +129,12 @@ func (s *session) limits(now time.Time) {
 		s.stop(now, "EXIT", fmt.Sprintf("the disk of %s is full; make room, then resume", s.h.cfg.Dir), 2)
 	}
 	var live []inbox.Session
-	s.h.unlocked(func() { live = inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session) })
+	var err error
+	s.h.unlocked(func() { live, err = inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session, s.process.PID) })
 	if s.stopping != "" {
 		return // it was stopped meanwhile
 	}
-	s.waiting, s.other = false, ""
+	s.waiting, s.other, s.unclear = false, "", unsure(err)
 	for _, l := range live {
 		if l.PID == s.process.PID {
 			s.waiting = l.Status == "waiting"

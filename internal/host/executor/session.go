@@ -66,6 +66,7 @@ type session struct {
 	stopAt      time.Time
 	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
 	other       string // who else writes to the session, for people
+	unclear     string // why it is not known whether somebody else does
 	reaped      bool   // its process ended in its own way, see reap
 	waiting     bool   // the client says that it waits for a person
 	trouble     string // why the model was not asked, as the agent's program said last

@@ -10,7 +10,6 @@
 package inbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,14 +17,9 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"assent/internal/host/peercred"
-	"assent/internal/host/process"
-	"assent/internal/host/regular"
 )
 
 // Session is a live session as its file describes it.
@@ -42,81 +36,7 @@ type Session struct {
 // ErrNone says that no live session of this user with that id has an inbox here.
 var ErrNone = errors.New("the session has no inbox on this machine")
 
-const (
-	maxFiles    = 4096     // session files that are looked at
-	maxFile     = 16 << 10 // bytes of one
-	sendTimeout = 3 * time.Second
-)
-
-// Dir is where the client of a user with this home keeps its sessions' files. configDir is the value of
-// CLAUDE_CONFIG_DIR, if any.
-func Dir(home, configDir string) string {
-	if configDir == "" {
-		configDir = filepath.Join(home, ".claude")
-	}
-	return filepath.Join(configDir, "sessions")
-}
-
-// Find returns the live session with this id that has an inbox, of those whose files are in dir; ErrNone
-// where there is none.
-func Find(dir, sessionID string) (Session, error) {
-	live, err := find(dir, sessionID)
-	for _, s := range live {
-		if s.Socket != "" {
-			return s, nil
-		}
-	}
-	return Session{}, errors.Join(ErrNone, err)
-}
-
-// Live returns the processes that work on the session with this id, of those whose files are in dir.
-func Live(dir, sessionID string) []Session {
-	live, _ := find(dir, sessionID)
-	return live
-}
-
-func find(dir, sessionID string) (live []Session, err error) {
-	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe that an agent put there would never open
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(maxFiles)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	for _, name := range names {
-		if filepath.Ext(name) != ".json" {
-			continue
-		}
-		s, err := read(filepath.Join(dir, name), sessionID)
-		if err != nil || s.SessionID != sessionID {
-			continue
-		}
-		id := process.ID(s.PID)
-		if start, _, _ := strings.Cut(id, "."); start == "" || start != s.ProcStart || process.Look(s.PID, id) == process.Gone {
-			continue // it ended, or another process has its number by now, or this system does not tell
-		}
-		live = append(live, s)
-	}
-	return live, nil
-}
-
-// read reads the file of a session with this id, if it is this user's.
-func read(path, sessionID string) (s Session, err error) {
-	// What is no file any more when it is opened is neither followed nor waited for.
-	b, err := regular.Read(path, maxFile, regular.NoLink|regular.Mine)
-	if errors.Is(err, regular.ErrRefused) || errors.Is(err, regular.ErrLarge) {
-		return s, ErrNone
-	}
-	if err != nil {
-		return s, err
-	}
-	if !bytes.Contains(b, []byte(sessionID)) { // many others are not worth taking apart
-		return s, ErrNone
-	}
-	return s, json.Unmarshal(b, &s)
-}
+const sendTimeout = 3 * time.Second
 
 // Conn is a connection to a session's inbox on which nothing was sent yet.
 type Conn struct{ c *net.UnixConn }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"assent/internal/host/process"
@@ -151,16 +150,5 @@ func TestOnlyTheSessionsOwnSocket(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
-	}
-}
-
-// What an agent put in the place of the directory is not waited for: the host would hang, and with it every cancel.
-func TestDirectoryOfSessionsIsOne(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "sessions")
-	if err := syscall.Mkfifo(dir, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if live := Live(dir, "25e5a0e9"); len(live) != 0 {
-		t.Errorf("%+v", live)
 	}
 }
