@@ -37,6 +37,9 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 	}
 	if !s.runs {
 		agent, budget, why := s.h.startable(ctx, s, m.Order)
+		if why != "" && ctx.Err() != nil {
+			return // the look was broken off; the next host looks
+		}
 		if why == "" {
 			if err := s.start(agent, budget, now); err != nil {
 				why = err.Error()

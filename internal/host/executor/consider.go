@@ -75,6 +75,9 @@ func (h *Host) consider(ctx context.Context, o Order) {
 	if !slices.ContainsFunc(h.offers, func(p Order) bool { return p.ID == o.ID }) {
 		return // the connection ended meanwhile
 	}
+	if why != "" && ctx.Err() != nil {
+		return // the look was broken off; it is offered to the next host
+	}
 	h.offers = slices.DeleteFunc(h.offers, func(p Order) bool { return p.ID == o.ID })
 	if why != "" {
 		h.refuseLocked(o.ID, why)

@@ -119,6 +119,39 @@ func TestTheNextHostLooksAtTheStart(t *testing.T) {
 	}
 }
 
+// A look that is broken off because the host ends says nothing of the order: the next host looks.
+func TestHostEndsDuringTheLook(t *testing.T) {
+	s := working(t, "")
+	h := s.h
+	h.cfg.File = func() (optin.File, error) {
+		return optin.File{Accept: []string{"key"}, Agents: []optin.Agent{{Name: "coder", Sessions: 2, BudgetUSD: 5, Timeout: time.Hour}}}, nil
+	}
+	h.cfg.Again = func(optin.Agent) []optin.Finding { return nil }
+	s.end(time.Now(), s.find(one), hook.OutcomeCompleted, "", "", "")
+	s.runs = false
+	ctx, cancel := context.WithCancel(t.Context())
+	h.cfg.Look = func(ctx context.Context, _ optin.Agent) []optin.Finding {
+		cancel()
+		return []optin.Finding{{Refused: true, Detail: ctx.Err().Error()}}
+	}
+	o := Order{ID: "33333333-3333-4333-8333-333333333333", Session: two, Agent: "coder", Kind: hook.MessagePrompt, Prompt: "x", By: "key", ExpiresAt: time.Now().Add(time.Minute)}
+	h.offers = []Order{o}
+	if h.consider(ctx, o); len(h.extra) != 0 || len(h.offers) != 1 || s.find(o.ID) != nil {
+		t.Errorf("the offer: %+v", h.extra)
+	}
+	h.offers = nil
+	for _, e := range []entry{{Order: &o}, {Message: o.ID, State: confirmed}} {
+		if err := s.note(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	if s.advance(ctx, time.Now()); s.find(o.ID).state != confirmed {
+		t.Errorf("what was taken: %s, %s", s.find(o.ID).state, s.find(o.ID).why)
+	}
+}
+
 // However long the look at one project takes, which an agent can have it take, another session can be cancelled meanwhile.
 func TestALongLookDelaysNoCancel(t *testing.T) {
 	s := working(t, "")

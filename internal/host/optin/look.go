@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
@@ -30,7 +31,12 @@ type Surroundings struct {
 	ManagedDir string // see install.Options
 	SearchPath string
 	Accepted   Accepted
+
+	wait time.Duration // for a program's answer; 0: versionWait
 }
+
+// versionWait is how long a program may take to say its version: a prompt that was taken is not to fail because the machine is busy.
+const versionWait = time.Minute
 
 // Started is the oldest Claude Code whose stream of messages was tried.
 const Started = "2.1.329"
@@ -173,8 +179,11 @@ func (s Surroundings) lookProgram(ctx context.Context, a Agent) Finding {
 		f.Detail = err.Error()
 		return f
 	}
-	c := install.Ask(ctx, real, s.SearchPath, s.Home)
+	c := s.ask(ctx, real)
 	switch {
+	case errors.Is(c.Err, install.ErrSlow):
+		f.Detail = c.Err.Error()
+		f.Fix = "the machine may be too busy, then send it again later; if it is not, run " + a.CLI + " --version there, and see whether executor.cli in agents.yaml names the right program"
 	case c.Err != nil:
 		f.Detail = c.Err.Error()
 	case install.Older(c.Version, Started):
@@ -194,7 +203,15 @@ func (s Surroundings) Version(ctx context.Context, a Agent) string {
 	if err != nil {
 		return ""
 	}
-	return install.Ask(ctx, real, s.SearchPath, s.Home).Version
+	return s.ask(ctx, real).Version
+}
+
+func (s Surroundings) ask(ctx context.Context, real string) install.Client {
+	wait := s.wait
+	if wait == 0 {
+		wait = versionWait
+	}
+	return install.Ask(ctx, wait, real, s.SearchPath, s.Home)
 }
 
 // program follows the links of a path to the program, and refuses it where somebody else could change

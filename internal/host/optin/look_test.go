@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,29 @@ func TestLook(t *testing.T) {
 				t.Errorf("%+v, want refused by %q, and %q", findings, c.finding, c.detail)
 			}
 		})
+	}
+}
+
+// A program that takes its time on a busy machine is not said to be the wrong one.
+func TestSlowProgram(t *testing.T) {
+	a, s := workplace(t)
+	write(t, a.CLI, "#!/bin/sh\nexec sleep 600\n", 0o700)
+	s.wait = time.Millisecond
+	program := func() Finding {
+		all := s.Look(t.Context(), a)
+		return all[slices.IndexFunc(all, func(f Finding) bool { return f.Name == "program" })]
+	}
+	f := program()
+	if !f.Refused || !strings.Contains(f.Detail, "no answer within") || !strings.Contains(f.Fix, "busy") || !strings.Contains(f.Fix, "send it again") {
+		t.Errorf("%+v", f)
+	}
+	write(t, a.CLI, "#!/bin/sh\nexec false\n", 0o700)
+	s.wait = 0
+	if f := program(); !f.Refused || f.Fix != "correct executor.cli in agents.yaml" {
+		t.Errorf("one that fails: %+v", f)
+	}
+	if versionWait < time.Minute {
+		t.Error("a busy machine takes longer for a start than a program is given")
 	}
 }
 

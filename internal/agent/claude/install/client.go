@@ -26,8 +26,11 @@ type Client struct {
 // maxClients bounds how many are asked: each start costs a moment.
 const maxClients = 8
 
-// versionWait bounds one client's answer.
+// versionWait bounds one client's answer where a person waits for it.
 const versionWait = 10 * time.Second
+
+// ErrSlow says that a program has not said its version in time. It may be another program, or the machine busy.
+var ErrSlow = errors.New("no answer")
 
 // Clients finds every Claude Code on the search path and at the places where it installs itself,
 // in the order of the search path, and asks each for its version. Several paths of one program
@@ -51,17 +54,17 @@ func Clients(ctx context.Context, searchPath, home string) []Client {
 			continue
 		}
 		seen = append(seen, fi)
-		if found = append(found, Ask(ctx, path, searchPath, home)); len(found) == maxClients {
+		if found = append(found, Ask(ctx, versionWait, path, searchPath, home)); len(found) == maxClients {
 			break
 		}
 	}
 	return found
 }
 
-// Ask asks the one at path for its version.
-func Ask(ctx context.Context, path, searchPath, home string) Client {
+// Ask asks the one at path for its version. Once it has taken wait, that is ErrSlow.
+func Ask(ctx context.Context, wait time.Duration, path, searchPath, home string) Client {
 	c := Client{Path: path}
-	c.Version, c.Err = askVersion(ctx, path, searchPath, home, versionPattern)
+	c.Version, c.Err = askVersion(ctx, wait, path, searchPath, home, versionPattern)
 	return c
 }
 
@@ -73,13 +76,13 @@ var saidVersion = regexp.MustCompile(`\b\d{1,9}\.\d{1,9}\.\d{1,9}`)
 
 // AskVersion asks the program of another agent for its version.
 func AskVersion(ctx context.Context, path, searchPath, home string) (string, error) {
-	return askVersion(ctx, path, searchPath, home, saidVersion)
+	return askVersion(ctx, versionWait, path, searchPath, home, saidVersion)
 }
 
 // askVersion runs a program with --version, and finds the version on its first line. It gets the search path and the
 // home, which launchers need to find the program, and nothing else of our environment.
-func askVersion(ctx context.Context, path, searchPath, home string, pattern *regexp.Regexp) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionWait)
+func askVersion(ctx context.Context, wait time.Duration, path, searchPath, home string, pattern *regexp.Regexp) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%w within %v", ErrSlow, wait))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = []string{"PATH=" + searchPath, "HOME=" + home, "LANG=C.UTF-8", "DISABLE_AUTOUPDATER=1"}
@@ -89,7 +92,7 @@ func askVersion(ctx context.Context, path, searchPath, home string, pattern *reg
 	cmd.Stdout = &out
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		err = fmt.Errorf("no answer within %v", versionWait)
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s --version: %w", path, err)
