@@ -45,6 +45,7 @@ type chaos struct {
 	killing sync.Mutex // one kill at a time
 	random  *rand.Rand // guarded by killing
 	kills   map[string]int
+	brokers int            // guarded by killing; how often the broker was killed, whatever else was
 	killed  map[string]int // guarded by killing; how often the agent of a session was killed
 	faults  map[string]int // guarded by killing; outcomes
 }
@@ -191,6 +192,7 @@ func (x *chaos) hit(what, session string) {
 		x.kill()
 	}
 	if what == "broker" || what == "host and broker" || what == "all" {
+		x.brokers++
 		x.Kill()
 		x.Start()
 	}
@@ -208,12 +210,7 @@ func (x *chaos) draw(n int) int {
 func (x *chaos) brokerKills() int {
 	x.killing.Lock()
 	defer x.killing.Unlock()
-	return x.brokersKilled()
-}
-
-// brokersKilled is brokerKills for who holds the lock.
-func (x *chaos) brokersKilled() int {
-	return x.kills["broker"] + x.kills["host and broker"] + x.kills["all"]
+	return x.brokers
 }
 
 func (x *chaos) agentKills(session string) int {
@@ -280,7 +277,7 @@ func (x *chaos) prompt(phone *rig.BareDevice, session string, i int) {
 	defer x.killing.Unlock()
 	x.faults[string(is.State)+" "+is.Outcome]++
 	switch {
-	case is.Outcome == hook.OutcomeCompleted && ran == 0 && asks && x.brokersKilled() > brokers:
+	case is.Outcome == hook.OutcomeCompleted && ran == 0 && asks && x.brokers > brokers:
 		x.faults["ended completed, and its call was denied while no broker was there"]++
 	case !ended:
 		x.T.Errorf("prompt %d (%s in %s, %s killed at %d) is not over: %+v", i, m.ID, session, what, step, is.Steps)
