@@ -31,7 +31,7 @@ when something is wrong.`,
 			if err != nil {
 				return err
 			}
-			report := checked.Report{OK: true, Files: []checked.File{}, Problems: []checked.Problem{}, Notices: []checked.Problem{}}
+			report := checked.Report{OK: true, Files: []checked.File{}, Problems: []policy.Problem{}, Notices: []policy.Problem{}}
 			for _, name := range names {
 				if err := a.checkRulesFile(name, &report); err != nil {
 					return err
@@ -66,7 +66,7 @@ func (a *app) checkRulesFile(name string, report *checked.Report) error {
 	if err != nil {
 		return err
 	}
-	found, problems, notices := checked.Check(cfg, f, name)
+	found := checked.Check(cfg, f, name)
 	report.Add(found)
 	if a.json {
 		return nil
@@ -83,14 +83,14 @@ func (a *app) checkRulesFile(name string, report *checked.Report) error {
 	if name == "" && !slices.ContainsFunc(f.Files, func(file files.Found) bool { return file.There }) {
 		a.tell("\nThere are no rules, so every request waits for a person. To write some, see docs/rules.md; assent rules suggest proposes some from what you allowed.")
 	}
-	if len(problems) > 0 {
+	if len(found.Problems) > 0 {
 		fmt.Fprintln(a.out)
-		a.printProblems(a.out, f, problems)
+		a.printProblems(a.out, f, found.Problems)
 	}
-	if len(notices) > 0 {
+	if len(found.Notices) > 0 {
 		fmt.Fprintln(a.out)
 	}
-	for _, p := range notices {
+	for _, p := range found.Notices {
 		fmt.Fprintln(a.out, layout.Wrap(readable("note: "+p.String()), "", "    "))
 	}
 	return nil

@@ -87,7 +87,6 @@ func (w *watch) fill(ctx context.Context) error {
 		},
 		Always: terminal.AlwaysConfig{
 			Proposals: func(ctx context.Context, id string) (hook.Proposals, error) { return now().proposals(ctx, id) },
-			Text:      terminal.ProposalText,
 			Keep: func(ctx context.Context, r *api.Request, p *hook.Proposal, bound terminal.Bound) (string, error) {
 				s, err := now().save(ctx, r, p, bound)
 				return terminal.InForce(&s), err

@@ -23,11 +23,12 @@ type LoadOptions struct {
 	SkipTests bool
 }
 
-// Problem is something wrong in a file, with its line and column.
+// Problem is something wrong in a file, with its line and column: from 1, both 0 when the file as a whole is meant.
 type Problem struct {
-	File         string
-	Line, Column int // from 1; both 0 when the file as a whole is meant
-	Message      string
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
 }
 
 // String reads "rules.yaml:3:5: unknown key".

@@ -26,9 +26,8 @@ type Bound struct {
 
 // AlwaysConfig is what the key A needs, which allows a request and saves a rule made of it.
 type AlwaysConfig struct {
-	// Proposals are the rules that a request could become, and Text is one of them, safe to show.
+	// Proposals are the rules that a request could become.
 	Proposals func(ctx context.Context, id string) (hook.Proposals, error)
-	Text      func(number int, p *hook.Proposal) string
 	// Keep saves one, and says until when it holds.
 	Keep func(context.Context, *api.Request, *hook.Proposal, Bound) (holds string, err error)
 }
@@ -94,7 +93,7 @@ func (b *board) proposed(m proposalsMsg) {
 	}
 	var lines []string
 	for i := range m.all {
-		lines = append(lines, strings.Split(strings.TrimRight(b.cfg.Always.Text(i+1, &m.all[i]), "\n"), "\n")...)
+		lines = append(lines, strings.Split(strings.TrimRight(ProposalText(i+1, &m.all[i]), "\n"), "\n")...)
 	}
 	b.offer, b.scroll, b.seen = &offer{m.id, m.all, lines}, 0, 0
 	b.askBound(r)

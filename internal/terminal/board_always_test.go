@@ -21,7 +21,6 @@ func TestBoardAlways(t *testing.T) {
 			Proposals: func(context.Context, string) (hook.Proposals, error) {
 				return hook.Proposals{Proposals: offers, Reason: "it is no program"}, nil
 			},
-			Text: func(n int, p *hook.Proposal) string { return fmt.Sprintf("%d. %s\n", n, p.Sentence) },
 			Keep: func(_ context.Context, r *api.Request, p *hook.Proposal, b Bound) (string, error) {
 				kept = append(kept, fmt.Sprint(r.ID, " ", p.Digest, " ", b))
 				return "3 of 3 left", fails

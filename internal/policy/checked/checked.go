@@ -13,10 +13,10 @@ import (
 
 // Report is what assent rules check says as JSON.
 type Report struct {
-	OK       bool      `json:"ok"`
-	Files    []File    `json:"files"`
-	Problems []Problem `json:"problems"`
-	Notices  []Problem `json:"notices"`
+	OK       bool             `json:"ok"`
+	Files    []File           `json:"files"`
+	Problems []policy.Problem `json:"problems"`
+	Notices  []policy.Problem `json:"notices"`
 }
 
 // File is one file of rules.
@@ -38,51 +38,36 @@ const (
 	Absent = "absent"
 )
 
-// Problem is a policy.Problem as JSON.
-type Problem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Message string `json:"message"`
-}
-
-// Check looks at the files of f, which were found by cfg: at the one that a person named, or at all of them if name is empty. The problems
-// are in r, too.
-func Check(cfg files.Config, f *files.Look, name string) (r Report, problems, notices []policy.Problem) {
-	_, problems = f.Load(false)
-	r.OK = len(problems) == 0
+// Check looks at the files of f, which were found by cfg: at the one that a person named, or at all of them if name is empty.
+func Check(cfg files.Config, f *files.Look, name string) (r Report) {
+	_, r.Problems = f.Load(false)
+	r.OK = len(r.Problems) == 0
 	if name != "" {
 		if err := files.Trust(name); err != nil {
-			notices = append(notices, policy.Problem{File: name, Message: "as your own file the broker would refuse it: " + policy.WithoutPath(err).Error()})
+			r.Notices = append(r.Notices, policy.Problem{File: name, Message: "as your own file the broker would refuse it: " + policy.WithoutPath(err).Error()})
 		}
 	}
 	for _, file := range f.Files {
 		c := File{Path: file.Name, Layer: string(file.Layer), State: OK}
 		switch {
-		case slices.ContainsFunc(problems, func(p policy.Problem) bool { return p.File == file.Name }):
+		case slices.ContainsFunc(r.Problems, func(p policy.Problem) bool { return p.File == file.Name }):
 			c.State = Broken
 		case !file.There:
 			c.State = Absent
 		default:
-			notices = append(notices, c.count(file, f.Options)...)
+			r.Notices = append(r.Notices, c.count(file, f.Options)...)
 		}
 		if file.There {
 			signature, problem := files.Signature(cfg, file.Source)
 			if problem != "" {
-				notices = append(notices, policy.Problem{File: file.Name + ".sig", Message: "this signature does not count, so nobody signed " + file.Name + ": " + problem})
+				r.Notices = append(r.Notices, policy.Problem{File: file.Name + ".sig", Message: "this signature does not count, so nobody signed " + file.Name + ": " + problem})
 			} else if signature != nil {
 				c.SignedBy = "device:" + signed.Thumbprint(signature.PublicKey)
 			}
 		}
 		r.Files = append(r.Files, c)
 	}
-	for _, p := range problems {
-		r.Problems = append(r.Problems, Problem(p))
-	}
-	for _, p := range notices {
-		r.Notices = append(r.Notices, Problem(p))
-	}
-	return r, problems, notices
+	return r
 }
 
 // Add puts what other says behind what r says.
