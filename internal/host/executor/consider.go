@@ -271,7 +271,7 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	var scopes string
 	var err error
 	h.meanwhile(ctx, o.Session, func() {
-		findings, scopes = h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
+		findings, scopes = h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ, agent.Project)
 		if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
 			err = h.tree(ctx, agent.Project, s.meta.Worktree)
 		}
