@@ -345,6 +345,35 @@ func TestHostCancels(t *testing.T) {
 	}
 }
 
+// A mistake in agents.yaml keeps nobody from cancelling what works, also where the host begins with it; nothing else is obeyed.
+func TestHostCancelsWhileAgentsYAMLIsBroken(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.serve()
+	session := uuid.NewString()
+	turn := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("sh -c 'sleep 604; true'")}), nil)
+	h.untilRuns(session, "sleep\x00604")
+	path := filepath.Join(h.home, ".config", "assent", "agents.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(path, "agents: [\n")
+	if m := h.until(h.broker.send(session, hook.MessagePrompt, "more", nil), hook.MessageRefused); !strings.Contains(why(m), "agents.yaml") {
+		t.Errorf("%+v", m)
+	}
+	h.kill()
+	h.serve()
+	h.until(h.broker.send(session, hook.MessageCancel, "", nil), hook.MessageEnded)
+	if m := h.until(turn, hook.MessageEnded); m.Outcome != hook.OutcomeCancelled {
+		t.Errorf("%+v", m)
+	}
+	h.write(path, string(text))
+	if m := h.until(h.broker.send(session, hook.MessagePrompt, "again", nil), hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
+		t.Errorf("%+v", m)
+	}
+}
+
 // Nobody but an accepted device gives orders, none above a ceiling, and none twice.
 func TestHostRefuses(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		if why != "" && ctx.Err() != nil {
 			return // the look was broken off; the next host looks
 		}
-		if why == "" && s.superseded(m) { // while the project was looked at
+		if s.superseded(m) { // while the project was looked at
 			return
 		}
 		if why == "" {
@@ -73,7 +73,7 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		s.end(now, m, hook.OutcomeCompleted, "", "the session runs again", "")
 		return
 	}
-	if s.superseded(m) { // while the process was told what it begins with
+	if s.h.halted || s.superseded(m) { // while the process was told what it begins with
 		return
 	}
 	if s.note(entry{At: now, Message: m.ID, State: written}) != nil {
@@ -82,10 +82,10 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 	s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
 }
 
-// superseded says whether a prompt is not to be handed over now: it, or everything, was stopped. What is next for it is done
-// in the next round.
+// superseded says whether a prompt is not to be handed over now: it was cancelled, or is not next any more. What is next is done in
+// the next round.
 func (s *session) superseded(m *message) bool {
-	return s.h.halted || s.broken != nil || s.outstanding() != m || m.state != confirmed ||
+	return s.broken != nil || s.outstanding() != m || m.state != confirmed ||
 		slices.ContainsFunc(s.messages, func(c *message) bool { return c.Kind == hook.MessageCancel && c.state == confirmed })
 }
 

@@ -143,6 +143,36 @@ func TestCancelDuringTheLook(t *testing.T) {
 	}
 }
 
+// While everything is stopped, a prompt that was not handed over is cancelled, also one to a session that runs.
+func TestAPromptThatWaitsIsStopped(t *testing.T) {
+	s := working(t, "")
+	s.end(time.Now(), s.find(one), hook.OutcomeCompleted, "", "", "")
+	o := Order{ID: "33333333-3333-4333-8333-333333333333", Session: two, Agent: "coder", Kind: hook.MessagePrompt, Prompt: "x", ExpiresAt: time.Now().Add(time.Minute)}
+	for _, e := range []entry{{Order: &o}, {Message: o.ID, State: confirmed}} {
+		if err := s.note(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.h.halted = true
+	if s.advance(t.Context(), time.Now()); s.find(o.ID).outcome != hook.OutcomeCancelled {
+		t.Errorf("it is %s", s.find(o.ID).state)
+	}
+}
+
+// A prompt of which no receipt came may be about to begin: its process ends when everything is stopped.
+func TestALostPromptIsStoppedWithEverything(t *testing.T) {
+	for _, state := range []state{written, started, lost} {
+		s := working(t, "")
+		s.find(one).state = state
+		s.h.mu.Unlock()
+		s.h.Halt(true)
+		s.h.mu.Lock()
+		if s.stopping != "CANCELLED" || s.forced != 2 {
+			t.Errorf("%s: %q, %d", state, s.stopping, s.forced)
+		}
+	}
+}
+
 // Whether a terminal has the session is looked at in the moment in which a prompt is handed over: the look of every two seconds
 // is too old for that.
 func TestNoPromptForASessionThatATerminalHas(t *testing.T) {
