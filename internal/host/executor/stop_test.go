@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +65,28 @@ func TestCancelWhileAgentsYAMLIsBroken(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// An agent can write the file that says until when messages are over. That keeps prompts away, and no cancel.
+func TestCancelWhateverTimesAreOver(t *testing.T) {
+	s := working(t, "")
+	h := s.h
+	h.cfg.File = func() (optin.File, error) { return optin.File{Accept: []string{"key"}}, nil }
+	if err := os.WriteFile(filepath.Join(h.cfg.Dir, idsFile), []byte(`{"":"2099-01-01T00:00:00Z"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.loadIDs(); err != nil {
+		t.Fatal(err)
+	}
+	o := cancelBy("key")
+	p := o
+	p.ID, p.Kind, p.Prompt = "33333333-3333-4333-8333-333333333333", hook.MessagePrompt, "x"
+	h.offers = []Order{o, p}
+	h.consider(t.Context(), p)
+	h.consider(t.Context(), o)
+	if s.find(o.ID) == nil || s.find(p.ID) != nil || len(h.extra) != 1 || h.extra[0].Why != overWhy {
+		t.Errorf("%+v", h.extra)
 	}
 }
 
