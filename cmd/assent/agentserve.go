@@ -71,7 +71,11 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	}
 	file, path, err := hostFile()
 	if err != nil {
-		return err
+		if path == "" || !executor.Working(a.sessionsDir()) {
+			return err
+		}
+		logf("%v; until that is mended, what works here can be cancelled, and takes no prompts", err)
+		file = optin.File{}
 	}
 	if name == "" {
 		if name, err = os.Hostname(); err != nil {
@@ -123,7 +127,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	for _, agent := range file.Agents {
 		names = append(names, agent.Name)
 	}
-	logf("%s: %s; connecting to %s", name, strings.Join(names, ", "), config.URL)
+	logf("%s: %s; connecting to %s", name, cmp.Or(strings.Join(names, ", "), "no agents"), config.URL)
 	ctx, cancel := context.WithCancel(ctx)
 	worked := make(chan error, 1)
 	go func() {

@@ -243,6 +243,52 @@ func TestHostKilledInTheMiddleOfATurn(t *testing.T) {
 	}
 }
 
+// Stopped in the middle of a turn, as a machine that swaps stops it, a host goes on and says what happened meanwhile; an agent
+// whose output was cut off and written anew in that time is stopped, and what nobody said is not told.
+func TestHostStoppedInTheMiddleOfATurn(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.serve()
+	signal := func(s syscall.Signal) {
+		t.Helper()
+		if err := h.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session := uuid.NewString()
+	first := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{h.Touch("made")}), nil)
+	r := h.WaitPending(1)[0]
+	signal(syscall.SIGSTOP)
+	h.Allow(r)
+	h.ModelDone()
+	signal(syscall.SIGCONT)
+	if m := h.until(first, hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
+		t.Errorf("%+v", m)
+	}
+
+	second := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{h.Touch("never")}), nil)
+	h.WaitPending(1)
+	h.until(second, hook.MessageStarted)
+	signal(syscall.SIGSTOP)
+	path := filepath.Join(h.state, "agents", session, "out.jsonl")
+	fi, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	h.write(path, strings.Repeat("\n", int(fi.Size()))+`{"type":"result","subtype":"success","result":"nobody said this","total_cost_usd":0}`+"\n")
+	signal(syscall.SIGCONT)
+	if m := h.until(second, hook.MessageEnded); m.Outcome != hook.OutcomeFailed || !strings.Contains(why(m), "cut off by another program") {
+		t.Errorf("%+v", m)
+	}
+	rig.Eventually(t, time.Minute, "nothing works for it any more", func() bool { return len(h.pids(session)) == 0 && len(h.Pending()) == 0 })
+	if e := h.broker.event(session, api.AgentCompleted); e != nil && strings.Contains(e.Result, "nobody said this") {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A killed agent takes its tools along and is said to have failed; resume goes on with the session.
 func TestHostSaysThatAnAgentWasKilled(t *testing.T) {
 	t.Parallel()
@@ -340,6 +386,35 @@ func TestHostCancels(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	h.broker.say(api.BrokerFrame{Type: api.BrokerHalt})
+	if m := h.until(h.broker.send(session, hook.MessagePrompt, "again", nil), hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
+		t.Errorf("%+v", m)
+	}
+}
+
+// A mistake in agents.yaml keeps nobody from cancelling what works, also where the host begins with it; nothing else is obeyed.
+func TestHostCancelsWhileAgentsYAMLIsBroken(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.serve()
+	session := uuid.NewString()
+	turn := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("sh -c 'sleep 604; true'")}), nil)
+	h.untilRuns(session, "sleep\x00604")
+	path := filepath.Join(h.home, ".config", "assent", "agents.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(path, "agents: [\n")
+	if m := h.until(h.broker.send(session, hook.MessagePrompt, "more", nil), hook.MessageRefused); !strings.Contains(why(m), "agents.yaml") {
+		t.Errorf("%+v", m)
+	}
+	h.kill()
+	h.serve()
+	h.until(h.broker.send(session, hook.MessageCancel, "", nil), hook.MessageEnded)
+	if m := h.until(turn, hook.MessageEnded); m.Outcome != hook.OutcomeCancelled {
+		t.Errorf("%+v", m)
+	}
+	h.write(path, string(text))
 	if m := h.until(h.broker.send(session, hook.MessagePrompt, "again", nil), hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
 		t.Errorf("%+v", m)
 	}

@@ -19,16 +19,6 @@ import (
 	"assent/internal/hook"
 )
 
-// seed are the fields of the six schemas of the product's seed, with those that it requires.
-var seed = map[string]string{
-	"AgentEvent":         "sessionId agent kind timestamp message result error.message error.code pr.url pr.number costUsd",
-	"Agent":              "name description hostname tags executor.kind executor.version executor.cli project.name project.path project.repo status activeSessionId",
-	"PermissionRequest":  "id toolName toolInput sessionId cwd",
-	"SessionInfo":        "sessionId queueCount cwd",
-	"PermissionResponse": "sessionId hookSpecificOutput.hookEventName hookSpecificOutput.decision.behavior hookSpecificOutput.decision.message",
-	"AgentMessage":       "sessionId agent kind prompt options.budgetUsd options.timeoutSeconds options.autoPr",
-}
-
 // seen collects which fields had a value in a document of a run.
 type seen struct {
 	t      *testing.T
@@ -36,10 +26,10 @@ type seen struct {
 	fields map[string]map[string]any // guarded by mu
 }
 
-// doc checks a document by its schema, and notes its fields.
+// doc checks a document by its schema and the seed's, and notes its fields.
 func (s *seen) doc(schema string, doc []byte) {
 	s.t.Helper()
-	rig.Valid(s.t, schema, doc)
+	rig.OfSeed(s.t, schema, doc)
 	var v any
 	if err := json.Unmarshal(doc, &v); err != nil {
 		s.t.Error(err)
@@ -199,8 +189,8 @@ func TestTheFieldsOfTheSeed(t *testing.T) {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for schema, names := range seed {
-		for name := range strings.FieldsSeq(names) {
+	for schema, names := range rig.SeedFields() {
+		for _, name := range names {
 			v, ok := s.fields[schema][name]
 			if !ok {
 				t.Errorf("%s.%s had no value", schema, name)

@@ -1,7 +1,9 @@
 package executor
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"assent/internal/agent/claude/streamjson"
@@ -18,6 +20,16 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 	if m == nil || m.state != confirmed {
 		return
 	}
+	if s.runs && s.stopping == "" { // what is done without the lock comes before all that is looked at
+		if !s.straysUntil.IsZero() {
+			s.strays(now)
+			s.straysUntil = time.Time{}
+		}
+		s.lookBeside()
+		if s.superseded(m) {
+			return
+		}
+	}
 	if s.h.halted {
 		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", haltedWhy, "")
 		return
@@ -26,7 +38,7 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		if s.stopping == "" {
 			if why := s.outdated(m.Order); why != "" {
 				s.stop(now, "EXIT", why, 1)
-			} else if why := s.h.goesOn(s, m.Order); why != "" { // since it was offered
+			} else if why := cmp.Or(s.h.goesOn(s, m.Order), s.beside()); why != "" { // since it was offered
 				s.end(now, m, hook.OutcomeFailed, "REFUSED", why, "")
 				return
 			}
@@ -39,6 +51,9 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		agent, budget, why := s.h.startable(ctx, s, m.Order)
 		if why != "" && ctx.Err() != nil {
 			return // the look was broken off; the next host looks
+		}
+		if s.superseded(m) { // while the project was looked at
+			return
 		}
 		if why == "" {
 			if err := s.start(agent, budget, now); err != nil {
@@ -58,14 +73,20 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		s.end(now, m, hook.OutcomeCompleted, "", "the session runs again", "")
 		return
 	}
-	if !s.straysUntil.IsZero() {
-		s.strays(now)
-		s.straysUntil = time.Time{}
+	if s.h.halted || s.superseded(m) { // while the process was told what it begins with
+		return
 	}
 	if s.note(entry{At: now, Message: m.ID, State: written}) != nil {
 		return
 	}
 	s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
+}
+
+// superseded says whether a prompt is not to be handed over now: it was cancelled, or is not next any more. What is next is done in
+// the next round.
+func (s *session) superseded(m *message) bool {
+	return s.broken != nil || s.outstanding() != m || m.state != confirmed ||
+		slices.ContainsFunc(s.messages, func(c *message) bool { return c.Kind == hook.MessageCancel && c.state == confirmed })
 }
 
 // advanceWordless does what is next for handovers and cancels, for which nothing has to be started.

@@ -20,8 +20,11 @@ const (
 	maxTold   = 16             // of an agent, the newest
 )
 
-// takenOut is the description of an agent that something still works for.
-const takenOut = "no longer in agents.yaml on its host"
+// What describes an agent that something still works for, and that no file says anything of.
+const (
+	takenOut   = "no longer in agents.yaml on its host"
+	unreadable = "agents.yaml on its host cannot be used; it can be cancelled and takes no prompt"
+)
 
 // activeStep is in which steps it is told how long a session has worked: each is said to every page.
 const activeStep = 10 * time.Second
@@ -35,7 +38,7 @@ func (h *Host) Agents() []api.Agent {
 	defer h.mu.Unlock()
 	switch {
 	case err == nil:
-		h.offered = file.Agents
+		h.offered, h.accept = file.Agents, append([]string{}, file.Accept...)
 	case errors.Is(err, fs.ErrNotExist):
 		h.offered = nil
 	}
@@ -43,7 +46,11 @@ func (h *Host) Agents() []api.Agent {
 	inFile := len(file.Agents)
 	for _, s := range h.sessions {
 		if _, there := file.Agent(s.meta.Agent); !there && (s.runs || s.outstanding() != nil) {
-			file.Agents = append(file.Agents, optin.Agent{Name: s.meta.Agent, Description: takenOut})
+			description := takenOut
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				description = unreadable
+			}
+			file.Agents = append(file.Agents, optin.Agent{Name: s.meta.Agent, Description: description})
 		}
 	}
 	now := time.Now()

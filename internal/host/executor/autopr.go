@@ -8,6 +8,7 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/host/gitdiff"
+	"assent/internal/host/optin"
 )
 
 // openPR is the prompt that follows a turn whose message asked for autoPr. The agent does it, so what it needs for that
@@ -33,7 +34,7 @@ func (h *Host) pullRequests(ctx context.Context, now time.Time) {
 		h.beside.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, diffTime)
 			defer cancel()
-			d, err := gitdiff.Read(ctx, dir, project)
+			d, err := gitdiff.Read(ctx, optin.Tool(h.cfg.Environ, "git", project), dir, project)
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			why := ""

@@ -34,40 +34,47 @@ func (h *Host) fill(ctx context.Context, project, dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := h.runGit(ctx, dir, nil, nil, "rev-parse", "--verify", "HEAD^{commit}")
+	text, err := h.runGit(ctx, project, dir, nil, nil, "rev-parse", "--verify", "HEAD^{commit}")
 	commit := strings.TrimSpace(string(text))
 	if err != nil {
 		return fmt.Errorf("git rev-parse: %w: %s", err, clip(commit, maxWhy))
 	}
-	instead, err := os.MkdirTemp("", "assent-tree-")
+	repo, err := emptyRepository(len(commit))
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(instead)
-	if err := emptyRepository(instead, len(commit)); err != nil {
-		return err
-	}
+	defer os.RemoveAll(repo)
 	env := []string{
-		"GIT_DIR=" + own, "GIT_COMMON_DIR=" + instead, "GIT_OBJECT_DIRECTORY=" + filepath.Join(common, "objects"), "GIT_WORK_TREE=" + dir,
+		"GIT_DIR=" + own, "GIT_COMMON_DIR=" + repo, "GIT_OBJECT_DIRECTORY=" + filepath.Join(common, "objects"), "GIT_WORK_TREE=" + dir,
 		"GIT_LFS_SKIP_DOWNLOAD_ERRORS=1", // what is not here already stays a pointer
 	}
-	settings = append(settings, [2]string{"lfs.storage", filepath.Join(common, "lfs")})
-	if text, err := h.runGit(ctx, dir, env, settings, "read-tree", "--reset", "-u", commit); err != nil {
+	settings = append(settings, [2]string{"lfs.storage", filepath.Join(common, "lfs")}, [2]string{"lfs.url", noLFS})
+	if text, err := h.runGit(ctx, project, dir, env, settings, "read-tree", "--reset", "-u", commit); err != nil {
 		return fmt.Errorf("git read-tree: %w: %s", err, clip(strings.Join(strings.Fields(string(text)), " "), maxWhy))
 	}
 	return nil
 }
 
+// noLFS is where git lfs has large files from: nowhere. Else it would ask the server that a file in the repository names.
+const noLFS = "none://nowhere"
+
 // emptyRepository makes a repository without anything in it, of objects with names so long.
-func emptyRepository(dir string, length int) error {
+func emptyRepository(length int) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "assent-tree-"); err != nil {
+		return "", err
+	}
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 	if length == 64 {
 		config = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = sha256\n"
 	}
-	return errors.Join(
+	err = errors.Join(
 		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600), os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600),
 		os.Mkdir(filepath.Join(dir, "objects"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700),
 	)
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
 }
 
 // maxFilters bounds the filters of a repository that are used.
@@ -82,8 +89,8 @@ var (
 // harmless are those of a repository's own settings that a checkout needs and that start nothing of the repository's: how
 // files are written, and the filters of git lfs, word for word as that writes them. Those of the user's and of the machine's
 // count in any case.
-func (h *Host) harmless(ctx context.Context, dir string) ([][2]string, error) {
-	text, err := h.runGit(ctx, dir, nil, nil, "config", "--includes", "--show-scope", "--null", "--get-regexp", `^(core|filter)\.`)
+func (h *Host) harmless(ctx context.Context, project string) ([][2]string, error) {
+	text, err := h.runGit(ctx, project, project, nil, nil, "config", "--includes", "--show-scope", "--null", "--get-regexp", `^(core|filter)\.`)
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() == 1 {
 		return nil, nil // there is none
@@ -110,7 +117,7 @@ func (h *Host) harmless(ctx context.Context, dir string) ([][2]string, error) {
 		kept = append(kept, [2]string{name + ".required", "true"})
 	}
 	if len(kept) > maxFilters {
-		return nil, fmt.Errorf("the repository of %s has more than %d settings of how files are written", dir, maxFilters)
+		return nil, fmt.Errorf("the repository of %s has more than %d settings of how files are written", project, maxFilters)
 	}
 	return kept, nil
 }

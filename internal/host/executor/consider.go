@@ -25,7 +25,7 @@ const least = 0.001
 func (h *Host) consider(ctx context.Context, o Order) {
 	s := h.sessions[o.Session]
 	why := check(o, time.Now())
-	if why == "" && !o.ExpiresAt.After(h.over) {
+	if why == "" && o.Kind != hook.MessageCancel && !o.ExpiresAt.After(h.over) { // the file that says so is the agent's to write, too
 		why = overWhy
 	}
 	if why == "" {
@@ -61,10 +61,8 @@ func (h *Host) consider(ctx context.Context, o Order) {
 		}
 	case s != nil && s.runs && o.Kind == hook.MessagePrompt:
 		why = h.goesOn(s, o)
-		if why == "" && s.other != "" {
-			why = "the session is open in another place: " + s.other + "; end it there, then send this again"
-		} else if why == "" {
-			why = s.unclear
+		if why == "" {
+			why = s.beside()
 		}
 	case s != nil && s.runs:
 		// resume: it runs
@@ -177,13 +175,43 @@ func (h *Host) considerStart(ctx context.Context, s *session, o Order) (why stri
 // waited here for long, and accept have been changed meanwhile.
 func (h *Host) accepted(o Order) (file optin.File, why string) {
 	file, err := h.cfg.File()
+	accept := file.Accept
 	switch {
-	case err != nil:
+	case err == nil:
+		h.accept = append([]string{}, accept...)
+	case o.Kind == hook.MessageCancel:
+		accept = h.stoppers(o.Session)
+	default:
 		return file, "agents.yaml: " + err.Error()
-	case !slices.Contains(file.Accept, o.By):
+	}
+	if !slices.Contains(accept, o.By) {
 		return file, "the device's key is not accepted here any more: " + o.By
 	}
 	return file, ""
+}
+
+// Stoppers are the thumbprints of the keys that may cancel what a session does while agents.yaml cannot be used: a mistake in it
+// must not keep a person from stopping what works.
+func (h *Host) Stoppers(session string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stoppers(session)
+}
+
+// stoppers are those that the file named last; where this host never could read it, those that the session obeyed before.
+func (h *Host) stoppers(session string) []string {
+	if h.accept != nil {
+		return slices.Clone(h.accept)
+	}
+	var keys []string
+	if s := h.sessions[session]; s != nil {
+		for _, m := range s.messages {
+			if !slices.Contains(keys, m.By) {
+				keys = append(keys, m.By)
+			}
+		}
+	}
+	return keys
 }
 
 // ceilings are the agent of an order and what the session may still spend; why says what is over a ceiling.
@@ -271,7 +299,7 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	var scopes string
 	var err error
 	h.meanwhile(ctx, o.Session, func() {
-		findings, scopes = h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
+		findings, scopes = h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ, agent.Project)
 		if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
 			err = h.tree(ctx, agent.Project, s.meta.Worktree)
 		}

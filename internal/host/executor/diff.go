@@ -8,6 +8,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/host/gitdiff"
+	"assent/internal/host/optin"
 )
 
 // diffTime is how long git may look at a work tree.
@@ -34,7 +35,7 @@ func (h *Host) Answer(ctx context.Context, ask api.HostAsk) api.HostAnswer {
 	}
 	ctx, cancel := context.WithTimeout(ctx, diffTime)
 	defer cancel()
-	d, err := gitdiff.Read(ctx, dir, project)
+	d, err := gitdiff.Read(ctx, optin.Tool(h.cfg.Environ, "git", s.meta.Project), dir, project)
 	switch {
 	case errors.Is(err, gitdiff.ErrNoRepository):
 		return api.HostAnswer{Status: http.StatusConflict, Detail: err.Error()}

@@ -95,7 +95,7 @@ func (s *session) replaced() error {
 		switch {
 		case err != nil || err2 != nil || !os.SameFile(there, ours):
 			return fmt.Errorf("%s was removed or replaced by another program", f.Name())
-		case f == s.out && ours.Size() < s.lines.End():
+		case f == s.out && (s.lines.Cut() || ours.Size() < s.lines.End()):
 			return fmt.Errorf("%s was cut off by another program", f.Name())
 		}
 	}

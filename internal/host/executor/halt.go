@@ -21,7 +21,7 @@ func (h *Host) Halt(stopped bool) {
 	h.cfg.Logf("everything is stopped: the turns that run here end")
 	now := time.Now()
 	for _, s := range h.sessions {
-		if m := s.outstanding(); s.runs && m != nil && (m.state == written || m.state == started) {
+		if m := s.outstanding(); s.runs && m != nil && (m.state == written || m.state == started || m.state == lost) { // a lost one may begin yet
 			s.stop(now, "CANCELLED", haltedWhy, 2)
 		}
 	}

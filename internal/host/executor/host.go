@@ -107,6 +107,7 @@ type Host struct {
 	over     time.Time            // guarded by mu; see overID
 
 	offered []optin.Agent // guarded by mu; as their file said last
+	accept  []string      // guarded by mu; whom it named last; nil: it could not be read since this host began
 
 	forgetting map[string]bool // guarded by mu; sessions that are still to be forgotten
 	forgotten  []string        // guarded by mu; those of which the broker is not told

@@ -31,7 +31,14 @@ func (s *session) poll(now time.Time) {
 			s.reaped = saved
 		}
 	}
-	if s.read(now) && gone {
+	more := s.read(now)
+	switch {
+	case !more:
+		s.behind = time.Time{}
+	case s.behind.IsZero():
+		s.behind = now
+	}
+	if more && gone {
 		return // there is more: it is over once all of that is known
 	}
 	if gone {
@@ -41,18 +48,28 @@ func (s *session) poll(now time.Time) {
 	s.limits(now)
 }
 
-// read follows the output from where it was left; more says that it was left before its end.
+// parse is streamjson.Parse, but in a test that looks what may be done meanwhile.
+var parse = streamjson.Parse
+
+// read follows the output from where it was left; more says that it was left before its end. How long a line is the agent
+// decides, so it is taken apart without the lock.
 func (s *session) read(now time.Time) (more bool) {
 	began, bytesRead := time.Now(), 0
 	for range maxLines {
-		line, ok := s.lines.Next()
+		var e streamjson.Event
+		var ok, known bool
+		s.h.unlocked(func() {
+			var line []byte
+			if line, ok = s.lines.Next(); ok && len(bytes.TrimSpace(line)) > 0 {
+				var err error
+				e, err = parse(line)
+				known = err == nil // else nothing is believed of it
+			}
+		})
 		s.offset = max(s.offset, s.lines.At())
 		switch {
 		case ok:
-			if len(bytes.TrimSpace(line)) == 0 {
-				continue
-			}
-			if e, err := streamjson.Parse(line); err == nil { // else nothing is believed of it
+			if known {
 				s.event(now, e)
 			}
 			if time.Since(began) > readTime {
@@ -67,6 +84,9 @@ func (s *session) read(now time.Time) (more bool) {
 		var n int
 		var err error
 		s.h.unlocked(func() { n, err = s.lines.Fill(s.out) })
+		if errors.Is(err, streamjson.ErrCut) { // of what follows nothing is believed; see replaced
+			return false
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			s.h.cfg.Logf("session %s: read what the agent wrote: %v", s.meta.Session, err)
 			return false
@@ -81,6 +101,8 @@ func (s *session) read(now time.Time) (more bool) {
 // limits ends what takes too long, writes too much, or works beside somebody else.
 func (s *session) limits(now time.Time) {
 	m := s.turn()
+	// While it is not known yet what it wrote, time says little: the host itself may have been stopped.
+	current := s.behind.IsZero() || now.Sub(s.behind) > catchUpTime
 	if m != nil {
 		if passed := now.Sub(s.tickedAt); s.waiting && s.waited < maxWaited {
 			s.waited += passed
@@ -102,10 +124,10 @@ func (s *session) limits(now time.Time) {
 		}
 		return
 	}
-	if w := s.outstanding(); w != nil && w.state == written && now.Sub(w.at) > receiptTime {
+	if w := s.outstanding(); w != nil && w.state == written && current && now.Sub(w.at) > receiptTime {
 		_ = s.note(entry{At: now, Message: w.ID, State: lost, Code: "LOST", Why: "the agent was given the prompt and has not said that it has it; it is not sent again by itself"})
 	}
-	if m != nil && s.active > s.timeout(m) {
+	if m != nil && current && s.active > s.timeout(m) {
 		s.stop(now, "TIMEOUT", fmt.Sprintf("the session has worked for its %v", s.timeout(m)), 1)
 	}
 	if now.Sub(s.lookedAt) < lookEvery {
@@ -128,21 +150,9 @@ func (s *session) limits(now time.Time) {
 	} else if n := free(s.dir); n >= 0 && n < minFree {
 		s.stop(now, "EXIT", fmt.Sprintf("the disk of %s is full; make room, then resume", s.h.cfg.Dir), 2)
 	}
-	var live []inbox.Session
-	var err error
-	s.h.unlocked(func() { live, err = inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session, s.process.PID) })
-	if s.stopping != "" {
-		return // it was stopped meanwhile
-	}
-	s.waiting, s.other, s.unclear = false, "", unsure(err)
-	for _, l := range live {
-		if l.PID == s.process.PID {
-			s.waiting = l.Status == "waiting"
-		} else {
-			s.other = fmt.Sprintf("process %d (%s)", l.PID, l.Kind)
-		}
-	}
+	s.lookBeside()
 	switch {
+	case s.stopping != "": // meanwhile
 	case s.outstanding() != nil:
 		s.idleSince = now
 	case s.other != "":
@@ -153,6 +163,29 @@ func (s *session) limits(now time.Time) {
 	case now.Sub(s.idleSince) > idleTime:
 		s.stop(now, "EXIT", "it had nothing to do", 1)
 	}
+}
+
+// lookBeside finds out who else writes to the session, and whether its agent waits for a person.
+func (s *session) lookBeside() {
+	var live []inbox.Session
+	var err error
+	s.h.unlocked(func() { live, err = inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session, s.process.PID) })
+	s.waiting, s.other, s.unclear = false, "", unsure(err)
+	for _, l := range live {
+		if l.PID == s.process.PID {
+			s.waiting = l.Status == "waiting"
+		} else {
+			s.other = fmt.Sprintf("process %d (%s)", l.PID, l.Kind)
+		}
+	}
+}
+
+// beside says why the session is not given a prompt: somebody else writes to it, or may; "" if nobody does.
+func (s *session) beside() string {
+	if s.other != "" {
+		return "the session is open in another place: " + s.other + "; end it there, then send this again"
+	}
+	return s.unclear
 }
 
 // timeout is how long turns of the session may take for m.

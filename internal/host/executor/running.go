@@ -31,6 +31,12 @@ func FindRunning(dir string) (Running, bool) {
 	return r, process.Look(r.PID, r.ID) == process.Runs
 }
 
+// Working reports whether anything works for a session that a host with this directory started.
+func Working(dir string) bool {
+	abs, err := filepath.Abs(dir)
+	return err == nil && len(sessionsAt(abs)) > 0
+}
+
 // sayRunning leaves word for FindRunning.
 func sayRunning(dir, version string) error {
 	pid := os.Getpid()

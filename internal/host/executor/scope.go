@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"assent/internal/host/optin"
 )
 
 // scopePrefix begins the name of the scope that a session's process has where the user's own systemd runs: a
@@ -28,10 +30,11 @@ func inScope(systemdRun, session string, now time.Time) []string {
 	}
 }
 
-// findScopes is the program that starts others in scopes, "" where it does not do so for this user.
-func findScopes(ctx context.Context, environ []string) string {
-	path, err := exec.LookPath("systemd-run")
-	if err != nil || !filepath.IsAbs(path) {
+// findScopes is the program that starts others in scopes, "" where it does not do so for this user, or an agent of the project
+// could have put it there.
+func findScopes(ctx context.Context, environ []string, project string) string {
+	path := optin.Tool(environ, "systemd-run", project)
+	if path == "" {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)

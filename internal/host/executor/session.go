@@ -40,6 +40,8 @@ const (
 	// maxWaited is how much of one turn counts as waiting for a person and not as work. That it waits says a file of the
 	// client's, which the agent can write.
 	maxWaited = 72 * time.Hour
+	// catchUpTime is for how long a host that has more to read than it can read at once waits for what an agent may have said.
+	catchUpTime = time.Minute
 )
 
 // session is one session's directory, and the process that works for it, if one does. Guarded by Host.mu.
@@ -57,6 +59,7 @@ type session struct {
 	known     bool  // its start is known to the broker's readers (AgentStarted)
 	idleSince time.Time
 	lookedAt  time.Time // for what changes seldom
+	behind    time.Time // since when more of its output stands there than was read; zero: it was read
 	// straysUntil is until when strays are looked for, after a turn was cancelled and before the next one.
 	straysUntil time.Time
 	tickedAt    time.Time     // of active and waited
@@ -229,7 +232,11 @@ func (s *session) attach(now time.Time) {
 	if m := s.outstanding(); s.runs && m != nil && m.state == written {
 		s.write(now, streamjson.Prompt(m.ID, s.meta.Session, m.Prompt))
 	}
-	if m := s.turn(); m != nil && m.cancels > 0 && s.note(entry{At: now, Control: repeats + m.ID}) == nil { // the word may not have been written
+	switch m := s.outstanding(); {
+	case !s.runs || m == nil || m.cancels == 0: // the word may not have been written, or the signal not been sent
+	case m.cancels > 1:
+		s.stop(now, "CANCELLED", "cancelled", min(m.cancels, 3))
+	case s.note(entry{At: now, Control: repeats + m.ID}) == nil:
 		s.write(now, streamjson.Interrupt(repeats+m.ID))
 	}
 	if s.runs && s.unmetered > 0 {

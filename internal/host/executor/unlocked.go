@@ -17,7 +17,7 @@ func (h *Host) unlocked(f func()) {
 }
 
 // meanwhile does what may take minutes, as git does where an agent makes it wait, and gives up the lock for that. What
-// others of the sessions do is followed meanwhile, and they can be cancelled; nothing is started or made.
+// others of the sessions do is followed meanwhile, and all can be cancelled; nothing is started or made.
 func (h *Host) meanwhile(ctx context.Context, session string, do func()) {
 	done := make(chan struct{})
 	h.beside.Go(func() {
@@ -47,7 +47,7 @@ func (h *Host) meanwhile(ctx context.Context, session string, do func()) {
 			}
 		}
 		for _, o := range slices.Clone(h.offers) {
-			if o.Kind == hook.MessageCancel && o.Session != session {
+			if o.Kind == hook.MessageCancel && (o.Session != session || h.sessions[session] != nil) {
 				h.consider(ctx, o)
 			}
 		}

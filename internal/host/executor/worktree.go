@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
+	"assent/internal/host/gitdiff"
 	"assent/internal/host/optin"
 	"assent/internal/host/said"
 )
@@ -31,12 +31,10 @@ func treeName(session string) string { return "assent-" + session[:8] }
 func (h *Host) tree(ctx context.Context, project, name string) error {
 	dir := optin.Tree(project, name)
 	if err := optin.InPlace(project, dir); errors.Is(err, fs.ErrNotExist) {
-		branch := "worktree-" + name // as the client calls it
-		err := h.git(ctx, project, "worktree", "add", "--no-checkout", "-b", branch, dir, "HEAD")
-		if err != nil && h.git(ctx, project, "worktree", "add", "--no-checkout", "-f", "-f", dir, branch) != nil { // one that was removed
-			if h.git(ctx, project, "rev-parse", "--git-dir") == nil && h.git(ctx, project, "rev-parse", "--verify", "--quiet", "HEAD") != nil {
-				return errNoCommit
-			}
+		err := h.add(ctx, project, dir, "worktree-"+name) // as the client calls it
+		if errors.Is(err, errNoCommit) {
+			return err
+		} else if err != nil {
 			return fmt.Errorf("make the work tree of the session: %w", err)
 		}
 	} else if err != nil {
@@ -48,23 +46,17 @@ func (h *Host) tree(ctx context.Context, project, name string) error {
 	return optin.NothingNew(project, dir, h.cfg.Home)
 }
 
-// git runs git in a directory of an agent, so that nothing that stands in the repository's own configuration is run:
-// whoever works there may have written it.
-func (h *Host) git(ctx context.Context, dir string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
-	text, err := h.runGit(ctx, dir, nil, nil, args...)
-	if err != nil {
-		return fmt.Errorf("git %s: %w: %s", args[0], err, clip(strings.Join(strings.Fields(string(text)), " "), maxWhy))
+// runGit runs git with settings that stand above all others, in a directory of an agent's project: whoever works there may have written
+// what stands in the repository's configuration. It fetches nothing, which would be done by programs that the
+// repository can name; a commit that was never fetched as a whole is for the owner to complete. It leaves submodules alone, which
+// have configurations of their own.
+func (h *Host) runGit(ctx context.Context, project, dir string, env []string, settings [][2]string, args ...string) ([]byte, error) {
+	settings = append([][2]string{{"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"}, {"submodule.recurse", "false"}}, settings...)
+	git := optin.Tool(h.cfg.Environ, "git", project)
+	if git == "" {
+		return nil, gitdiff.ErrNoGit
 	}
-	return nil
-}
-
-// runGit runs git with settings that stand above all others. It fetches nothing, which would be done by programs that the
-// repository can name; a commit that was never fetched as a whole is for the owner to complete.
-func (h *Host) runGit(ctx context.Context, dir string, env []string, settings [][2]string, args ...string) ([]byte, error) {
-	settings = append([][2]string{{"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"}}, settings...)
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	cmd := exec.CommandContext(ctx, git, append([]string{"-C", dir}, args...)...)
 	cmd.Env = append(append(OwnEnv(h.cfg.Environ), env...), "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	for i, s := range settings {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))

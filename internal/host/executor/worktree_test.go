@@ -38,7 +38,7 @@ func TestTree(t *testing.T) {
 	settings := filepath.Join(project, ".claude", "settings.json")
 	h := &Host{cfg: Config{Home: filepath.Join(project, "home"), Environ: append(os.Environ(), "GIT_DIR=/nowhere")}}
 	put(filepath.Join(project, "a.go"), "package a\n")
-	if err := h.tree(t.Context(), project, "none"); err == nil || !strings.Contains(err.Error(), "git worktree") {
+	if err := h.tree(t.Context(), project, "none"); err == nil || !strings.Contains(err.Error(), "git rev-parse") {
 		t.Errorf("without a repository: %v", err)
 	}
 	git("init", "-q")

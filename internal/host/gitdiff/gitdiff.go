@@ -38,10 +38,16 @@ var emptyTrees = map[int]string{
 	64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 
-// Read compares what stands in dir, the top of a work tree, with the commit from which its branch went off that
+// ErrNoGit says that there is no git to run.
+var ErrNoGit = errors.New("no git was found that nobody else, and no agent, can replace")
+
+// Read has program, which is git, compare what stands in dir, the top of a work tree, with the commit from which its branch went off that
 // of beside, another work tree of the repository; "", or where there is no such commit: with its own HEAD.
 // Ignored files and what is within submodules are not in it.
-func Read(ctx context.Context, dir, beside string) (api.AgentDiff, error) {
+func Read(ctx context.Context, program, dir, beside string) (api.AgentDiff, error) {
+	if program == "" {
+		return api.AgentDiff{}, ErrNoGit
+	}
 	repo := gitrepo.Find(dir)
 	objects := filepath.Join(gitrepo.CommonDir(dir), "objects")
 	if repo.Root != dir || strings.ContainsAny(objects, "\n\"") {
@@ -53,7 +59,7 @@ func Read(ctx context.Context, dir, beside string) (api.AgentDiff, error) {
 		return d, err
 	}
 	defer os.RemoveAll(tmp)
-	g := git{ctx: ctx, dir: tmp, tree: dir}
+	g := git{ctx: ctx, program: program, dir: tmp, tree: dir}
 	if err := g.make(objects, len(repo.Head)); err != nil {
 		return d, err
 	}
@@ -146,6 +152,7 @@ func (g git) files(d *api.AgentDiff, against string) error {
 // git runs git on the work tree tree with the repository dir.
 type git struct {
 	ctx       context.Context
+	program   string
 	dir, tree string
 }
 
@@ -180,7 +187,7 @@ var errLong = errors.New("git says more than is read")
 func (g git) run(most int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithCancel(g.ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--git-dir=" + g.dir, "--work-tree=" + g.tree, "--literal-pathspecs"}, args...)...)
+	cmd := exec.CommandContext(ctx, g.program, append([]string{"--git-dir=" + g.dir, "--work-tree=" + g.tree, "--literal-pathspecs"}, args...)...)
 	cmd.Dir = g.tree
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + g.dir, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,

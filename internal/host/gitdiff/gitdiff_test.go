@@ -27,7 +27,7 @@ func sh(t *testing.T, dir, script string) {
 
 func TestWhatChangedInAWorkTree(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(t.Context(), dir, ""); !errors.Is(err, ErrNoRepository) {
+	if _, err := Read(t.Context(), "git", dir, ""); !errors.Is(err, ErrNoRepository) {
 		t.Errorf("of no repository: %v", err)
 	}
 	sh(t, dir, `git init -qb main
@@ -45,7 +45,7 @@ git config diff.evil.command "touch $PWD/ran"
 git config diff.evil.textconv "touch $PWD/ran; cat"`)
 	tree := filepath.Join(dir, ".claude/worktrees/w")
 	_ = os.Remove(filepath.Join(tree, "ran")) // the configuration itself may have been tried
-	d, err := Read(t.Context(), tree, dir)
+	d, err := Read(t.Context(), "git", tree, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ git config diff.evil.textconv "touch $PWD/ran; cat"`)
 		t.Error("what the repository's configuration names was run")
 	}
 	// The main work tree has not changed, and the other one is not part of it.
-	if d, err := Read(t.Context(), dir, ""); err != nil || len(d.Files) > 0 || d.Diff != "" || d.Commits != 0 {
+	if d, err := Read(t.Context(), "git", dir, ""); err != nil || len(d.Files) > 0 || d.Diff != "" || d.Commits != 0 {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -84,7 +84,7 @@ func TestMoreThanIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := Read(t.Context(), dir, dir)
+	d, err := Read(t.Context(), "git", dir, dir)
 	if err != nil || !d.Truncated || len(d.Files) != 2 || len(d.Diff) > api.MaxAgentDiff || !strings.HasSuffix(d.Diff, "+line\n") {
 		t.Errorf("%d files, %d bytes, truncated %v, %v", len(d.Files), len(d.Diff), d.Truncated, err)
 	}

@@ -46,6 +46,8 @@ type Executor interface {
 	Forget(sessions []string)
 	Forgotten() []string
 	Disconnected()
+	// Stoppers are the keys whose cancels of a session are obeyed where Config.Accept fails.
+	Stoppers(session string) []string
 	Outbox() []api.HostFrame
 	Agents() []api.Agent
 	// Answer is called beside all others.
@@ -288,6 +290,9 @@ func (l *link) answer(ctx context.Context, f api.BrokerFrame) error {
 // order hands a message on if it is to be obeyed.
 func (l *link) order(m hook.Message) {
 	accept, err := l.cfg.Accept()
+	if err != nil && m.Kind == hook.MessageCancel {
+		accept, err = l.cfg.Executor.Stoppers(m.SessionID), nil
+	}
 	if err != nil {
 		l.cfg.Executor.Refuse(m.ID, "agents.yaml on the host: "+err.Error())
 		return

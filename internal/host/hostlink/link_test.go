@@ -117,6 +117,8 @@ type fake struct {
 	acked   chan string
 	forgot  []string
 	made    bool // a session
+	// stoppers may cancel while nobody is accepted.
+	stoppers []string
 }
 
 func (f *fake) Offer(o executor.Order) {
@@ -130,7 +132,8 @@ func (f *fake) Refuse(id, why string) {
 	defer f.mu.Unlock()
 	f.refused[id] = why
 }
-func (f *fake) Held([]api.HeldMessage) {}
+func (f *fake) Held([]api.HeldMessage)   {}
+func (f *fake) Stoppers(string) []string { return f.stoppers }
 func (f *fake) Acked(id string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -296,5 +299,24 @@ func TestWhoseTheSessionIsIsToldFirst(t *testing.T) {
 	})
 	if first, then := <-heard, <-heard; first.Type != api.HostAgents || len(first.Agents) != 1 || len(first.Agents[0].Sessions) != 1 || then.Type != api.HostEnded {
 		t.Errorf("%+v, then %+v", first, then)
+	}
+}
+
+// While agents.yaml cannot be used, who was accepted before can still cancel; nobody can do anything else.
+func TestCancelWhileNobodyIsAccepted(t *testing.T) {
+	for kind, want := range map[string]bool{hook.MessageCancel: true, hook.MessagePrompt: false, hook.MessageResume: false, hook.MessageHandover: false} {
+		m := message()
+		if m.Kind = kind; hook.Wordless(kind) {
+			m.Prompt, m.Options = "", nil
+		}
+		m, print := signed(t, m)
+		for _, stoppers := range [][]string{{print}, {"another"}, nil} {
+			f := &fake{refused: map[string]string{}, stoppers: stoppers}
+			l := &link{cfg: Config{ID: thisHost, Executor: f, Accept: func() ([]string, error) { return []string{print}, errors.New("agents.yaml:3: a tab") }, Logf: t.Logf}}
+			l.order(m)
+			if taken := len(f.offered) == 1; taken != (want && len(stoppers) > 0 && stoppers[0] == print) || taken == (len(f.refused) == 1) {
+				t.Errorf("%s by one of %v: %d offered, %v", kind, stoppers, len(f.offered), f.refused)
+			}
+		}
 	}
 }

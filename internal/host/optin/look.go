@@ -90,6 +90,9 @@ func (a Agent) lookProject() []Finding {
 	if err := Others(a.Project); err != nil {
 		return refuse(err.Error(), writable)
 	}
+	if err := othersOf(a.Project); err != nil {
+		return refuse(err.Error(), writable)
+	}
 	repo := gitrepo.Find(a.Project)
 	if root := repo.Root; root != "" && root != a.Project {
 		return refuse(a.Project+" is in the work tree "+root+", whose settings would count too", "name the work tree itself as project")
@@ -107,6 +110,30 @@ func (a Agent) lookProject() []Finding {
 		return []Finding{{Name: "project", Warning: true, Detail: "no commit was found in " + a.Project + ", of which a session could get a work tree", Fix: "make one there (git commit), or write worktree: false"}}
 	}
 	return []Finding{{Name: "project", Detail: a.Project + ": nobody else can write to it"}}
+}
+
+// othersOf is Others of the project's repository, and all that is in it, where that stands elsewhere: what is set there counts in
+// the project.
+func othersOf(project string) error {
+	for _, dir := range []string{gitrepo.OwnDir(project), gitrepo.CommonDir(project)} {
+		if dir == "" {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return err
+		}
+		if within(real, []string{project}) { // it is looked at with that
+			continue
+		}
+		if err := Others(real); err != nil {
+			return err
+		}
+		if _, _, first := below(real); first != nil {
+			return first
+		}
+	}
+	return nil
 }
 
 func (s Surroundings) lookAccepted(a Agent) Finding {
@@ -177,6 +204,11 @@ func (s Surroundings) lookProgram(ctx context.Context, a Agent) Finding {
 	real, err := program(a.CLI)
 	if err != nil {
 		f.Detail = err.Error()
+		return f
+	}
+	if within(a.CLI, []string{a.Project}) || within(real, []string{a.Project}) {
+		f.Detail = a.CLI + " is in the project, where the agent could change it"
+		f.Fix = "install Claude Code elsewhere, and name that in executor.cli"
 		return f
 	}
 	c := s.ask(ctx, real)

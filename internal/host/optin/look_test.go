@@ -70,6 +70,32 @@ func TestLook(t *testing.T) {
 				}
 			}
 		}, "", "no commit was found"},
+		{"a repository elsewhere to which others can write", func(t *testing.T, a *Agent, s *Surroundings) {
+			repo := filepath.Join(filepath.Dir(a.Project), "shared.git")
+			write(t, filepath.Join(repo, "worktrees", "app", "HEAD"), "ref: refs/heads/main\n", 0o600)
+			write(t, filepath.Join(repo, "worktrees", "app", "commondir"), "../..\n", 0o600)
+			write(t, filepath.Join(repo, "refs", "x"), "", 0o600)
+			write(t, filepath.Join(repo, "objects", "x"), "", 0o600)
+			write(t, filepath.Join(repo, "config"), "[core]\n", 0o666)
+			write(t, filepath.Join(a.Project, ".git"), "gitdir: "+filepath.Join(repo, "worktrees", "app")+"\n", 0o600)
+		}, "project", "shared.git/config"},
+		{"a link to a repository of others", func(t *testing.T, a *Agent, s *Surroundings) {
+			repo := filepath.Join(filepath.Dir(a.Project), "shared.git")
+			write(t, filepath.Join(repo, "HEAD"), "ref: refs/heads/main\n", 0o600)
+			write(t, filepath.Join(repo, "refs", "x"), "", 0o600)
+			write(t, filepath.Join(repo, "objects", "x"), "", 0o600)
+			chmod(t, repo, 0o770)
+			link(t, repo, filepath.Join(a.Project, ".git"))
+		}, "project", "shared.git"},
+		{"the program is in the project", func(t *testing.T, a *Agent, s *Surroundings) {
+			a.CLI = filepath.Join(a.Project, "node_modules", "claude")
+			write(t, a.CLI, client, 0o700)
+		}, "program", "is in the project"},
+		{"the program is a link into the project", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(a.Project, "claude"), client, 0o700)
+			a.CLI = filepath.Join(filepath.Dir(a.Project), "claude")
+			link(t, filepath.Join(a.Project, "claude"), a.CLI)
+		}, "program", "is in the project"},
 		{"hooks in the project", func(t *testing.T, a *Agent, s *Surroundings) {
 			write(t, settings(*a), `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"x"}]}]},"permissions":{"allow":["Bash(*)"]}}`, 0o600)
 		}, "accepted", "1 hook (PreToolUse); permission for Bash(*)"},

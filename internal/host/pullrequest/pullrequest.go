@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func Find(output string) (pr api.AgentPR, ok bool) {
 // also where there is no gh, where somebody else could have put it there, and where it is in project, to which the
 // agent may write.
 func Known(ctx context.Context, env []string, home, project string, pr api.AgentPR) bool {
-	program := find(env, project)
+	program := optin.Tool(env, "gh", project)
 	if program == "" {
 		return false
 	}
@@ -81,32 +80,4 @@ func Known(ctx context.Context, env []string, home, project string, pr api.Agent
 		Number int    `json:"number"`
 	}
 	return json.Unmarshal(out.Bytes(), &is) == nil && is.URL == pr.URL && is.Number == pr.Number
-}
-
-// find returns the path of gh, "" where there is none to be asked.
-func find(env []string, project string) string {
-	for _, kv := range env {
-		list, ok := strings.CutPrefix(kv, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(list) {
-			if !filepath.IsAbs(dir) {
-				continue
-			}
-			path, err := exec.LookPath(filepath.Join(dir, "gh"))
-			if err != nil {
-				continue
-			}
-			path, err = filepath.EvalSymlinks(path)
-			if err != nil || optin.Others(path) != nil {
-				return ""
-			}
-			if rel, err := filepath.Rel(project, path); err != nil || filepath.IsLocal(rel) {
-				return ""
-			}
-			return path
-		}
-	}
-	return ""
 }

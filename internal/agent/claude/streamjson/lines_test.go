@@ -61,11 +61,43 @@ func (z *zeros) ReadAt(p []byte, _ int64) (int, error) {
 func TestLinesOfAFileWithoutEnd(t *testing.T) {
 	z, l := &zeros{}, NewLines(0)
 	for i := range int64(2*MaxLine/MaxFill) + 3 {
-		if n, err := l.Fill(z); n != MaxFill || err != nil || z.read != (i+1)*MaxFill || l.End() != z.read {
+		if n, err := l.Fill(z); n != MaxFill || err != nil || z.read > (i+1)*(MaxFill+maxBefore) || l.End() != (i+1)*MaxFill {
 			t.Fatalf("call %d: %d, %v, %d bytes read, at %d", i, n, err, z.read, l.End())
 		}
 		if line, ok := l.Next(); ok || l.At() != 0 || len(l.text) > MaxLine {
 			t.Fatalf("call %d: %d bytes, %t, %d kept, the next line at %d", i, len(line), ok, len(l.text), l.At())
+		}
+	}
+}
+
+// A file that was cut off does not go on, whatever stands in it by now, and also for who begins at the end of a line.
+func TestLinesOfAFileThatWasCutOff(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		cut           bool
+	}{
+		{"one\ntw", "one\ntwo\n", false},
+		{"one\ntw", "one\n", true},
+		{"one\ntw", "", true},
+		{"one\ntw", "six\nwas\n", true},
+		{"one\n", "two\nthree\n", true},
+		{strings.Repeat("x", 3*maxBefore), strings.Repeat("y", 4*maxBefore), true},
+		{"", "one\n", false},
+	} {
+		l := NewLines(0)
+		if _, err := l.Fill(strings.NewReader(c.before)); err != io.EOF {
+			t.Fatal(err)
+		}
+		for range 2 {
+			n, err := l.Fill(strings.NewReader(c.after))
+			if errors.Is(err, ErrCut) != c.cut || l.Cut() != c.cut || c.cut && n > 0 {
+				t.Errorf("%.20q, then %.20q: %d, %v", c.before, c.after, n, err)
+			}
+		}
+	}
+	for text, cut := range map[string]bool{"one\ntwo\n": false, "one\n": false, "on": true, "onetwo\n": true} {
+		if _, err := NewLines(4).Fill(strings.NewReader(text)); errors.Is(err, ErrCut) != cut {
+			t.Errorf("from 4 in %q: %v", text, err)
 		}
 	}
 }
