@@ -55,7 +55,7 @@ func (s *Store) recordSent(ctx context.Context, m *hook.Message) error {
 	seq, err := s.cfg.Record.Append(ctx, rec, 0)
 	if err != nil {
 		// Somebody may have been first, perhaps this very message in a call that nobody heard the end of.
-		if seq, err = s.sentBefore(ctx, m, rec.ID, err); err != nil {
+		if seq, err = s.sentBefore(ctx, m, rec.ID, err); err != nil || seq == 0 {
 			return err
 		}
 	}
@@ -65,11 +65,15 @@ func (s *Store) recordSent(ctx context.Context, m *hook.Message) error {
 	return nil
 }
 
-// sentBefore is the entry that says that a message was sent, where it could not be appended because of cause.
+// sentBefore is the entry that says that a message was sent, where it could not be appended because of cause; 0 where the KV has a
+// message of this id, and says what it is.
 func (s *Store) sentBefore(ctx context.Context, m *hook.Message, id string, cause error) (seq uint64, err error) {
 	recs, err := s.cfg.Record.Records(context.WithoutCancel(ctx), hook.MessageRecord(m.ID))
 	if err != nil || len(recs) == 0 {
 		return 0, fmt.Errorf("%w: %w", ErrUnavailable, cause)
+	}
+	if _, _, err := s.cfg.KV.Get(context.WithoutCancel(ctx), prefix+m.ID); err == nil {
+		return 0, nil // another broker took it, and the news of that is on its way
 	}
 	first := &recs[0]
 	switch {

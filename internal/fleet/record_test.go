@@ -194,6 +194,39 @@ func TestSentAndNotKept(t *testing.T) {
 	})
 }
 
+// TestSentAtAnotherBroker: a message that is sent again, to a broker that has not heard of it yet, is the one that it was.
+func TestSentAtAnotherBroker(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.inbox(true)
+		first := r.Store
+		defer r.start()()
+		r.kv.Delay(100)
+		m := message("m1", "x")
+		m.ExpiresAt = time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+		if _, err := first.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.book.has("m1"); got != "sent taken" {
+			t.Fatalf("the record has %q", got)
+		}
+		if _, err := r.Message("m1"); !errors.Is(err, ErrNotFound) {
+			t.Fatal("the other broker has heard of it")
+		}
+		if again, err := r.Store.Send(t.Context(), m); err != nil || again.State != taken {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		other := m
+		other.Prompt = "y"
+		if _, err := r.Store.Send(t.Context(), other); !errors.Is(err, ErrDuplicate) {
+			t.Errorf("another one: %v", err)
+		}
+		r.kv.Delay(0)
+		if got := r.book.has("m1"); got != "sent taken" || len(r.handed()) != 1 {
+			t.Errorf("the record has %q; handed over %d times", got, len(r.got))
+		}
+	})
+}
+
 // TestStepsAreRecordedLater: what cannot be recorded holds nothing up, and is recorded when it can be, by this broker or the next.
 func TestStepsAreRecordedLater(t *testing.T) {
 	for _, again := range []bool{false, true} {
