@@ -158,7 +158,7 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
-	{"internal/fleet", "internal/agent/claude internal/agent/claude/streamjson internal/api internal/hook internal/host/transcript internal/store/kvmirror internal/text/digest internal/text/show", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+	{"internal/fleet", "internal/agent/claude internal/agent/claude/streamjson internal/api internal/auth internal/hook internal/host/transcript internal/store/kvmirror internal/text/digest internal/text/show", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
@@ -315,7 +315,7 @@ var modules = []struct {
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/host/executor internal/store/reader internal/store/stream internal/setup/update", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/setup/sample internal/store/stream", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/fleet internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/setup/sample internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/host/hostlink internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},

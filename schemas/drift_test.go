@@ -149,6 +149,13 @@ func TestGoTypes(t *testing.T) {
 	})
 	check(t, "Record", hook.Record{ID: "r", RequestID: "id", Step: hook.StepDelivered, Time: now})
 	check(t, "Record", hook.Record{ID: "r", RequestID: hook.KeyEntry("k"), Step: hook.StepRevoked, Time: now, By: &by, Revoked: &hook.RevokedKey{DeviceID: "d", DeviceName: "phone", PublicKey: *decision.PublicKey, At: now}})
+	for _, s := range []hook.MessageState{hook.MessageTaken, hook.MessageStarted, hook.MessageEnded, hook.MessageRefused, hook.MessageExpired, hook.MessageLost} {
+		check(t, "Record", hook.Record{ID: "r", RequestID: hook.MessageRecord("m"), Step: s.RecordStep(), Time: now, Reason: "why", Message: &hook.MessageEntry{N: 1, At: now, Way: hook.WayHost, Outcome: hook.OutcomeFailed}})
+	}
+	check(t, "Record", hook.Record{ID: "r", RequestID: hook.MessageRecord("m"), Step: hook.MessageSent.RecordStep(), Time: now, By: &by, Message: &hook.MessageEntry{At: now, Sent: &hook.SentMessage{
+		Agent: "a", SessionID: "s", HostID: "h", Kind: hook.MessagePrompt, PromptSHA256: digest, Options: &hook.MessageOptions{BudgetUSD: 1, TimeoutSeconds: 60, AutoPR: true}, ExpiresAt: now.Format(time.RFC3339),
+		Signature: "s", PublicKey: decision.PublicKey,
+	}}})
 	check(t, "PermissionRequest", hook.Request{ID: "id", InputSHA256: digest, PayloadSHA256: digest, OnTimeout: hook.Abstain, Channel: hook.ChannelPlain})
 }
 

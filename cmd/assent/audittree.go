@@ -18,6 +18,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/audit"
 	"assent/internal/audit/backup"
+	"assent/internal/hook"
 	"assent/internal/store/stream"
 	"assent/internal/store/tree"
 	"assent/internal/text/show"
@@ -82,7 +83,7 @@ func (a *app) auditProveCmd() *cobra.Command {
 		Short: "Write the proof of one request",
 		Long: `Write what was recorded about one request, as lines of JSON, with the proof that a signed
 checkpoint covers it. Anybody who has the broker's public key can verify the proof with assent
-audit verify, without a broker. Entries without a proof are named in it: those from before the
+audit verify, without a broker. A message to an agent is named msg- and its id. Entries without a proof are named in it: those from before the
 tree began, and those that no checkpoint covers yet. After an error nothing has been written.`,
 		Example: "  assent audit prove 417 > proof.jsonl\n  assent audit verify proof.jsonl --key broker.pub",
 		Args:    oneID,
@@ -91,7 +92,10 @@ tree began, and those that no checkpoint covers yet. After an error nothing has 
 			if err != nil {
 				return err
 			}
-			id, err := b.anyRequest(cmd.Context(), args[0])
+			id, err := args[0], error(nil)
+			if _, ok := hook.MessageOfRecord(id); !ok {
+				id, err = b.anyRequest(cmd.Context(), id)
+			}
 			if err != nil {
 				return err
 			}
@@ -280,6 +284,9 @@ func verifyNamed(ctx context.Context, name string, opts audit.VerifyOptions) (re
 func (a *app) printVerified(rep *audit.Report) {
 	fmt.Fprintf(a.out, "Tree %s, leaves verified: %d, entries of the record: %d, decisions: %d, of them signed by a device: %d, by rules that a key signed which you named: %d\n", show.Line(rep.Origin),
 		rep.Leaves, rep.Entries, rep.Decisions, rep.Signed, rep.SignedRules)
+	if rep.Messages > 0 {
+		fmt.Fprintf(a.out, "Messages to agents: %d, of them signed by a device: %d\n", rep.Messages, rep.MessagesSigned)
+	}
 	a.printRulesKeys(rep)
 	a.printRevokedKeys(rep)
 	if rep.From > 0 {

@@ -57,7 +57,7 @@ func (d *daemon) openHosts(ctx context.Context) (err error) {
 	stopped := func() bool { h := d.stops.State(); return h.Stopped() != nil }
 	hosted := func(session string) string { return d.hosts.Works(session) } // nothing asks before the server and Run begin
 	d.messages, err = fleet.Open(ctx, fleet.Config{
-		KV: d.streams, Texts: d.streams.Texts(), Inbox: d.inbox, Standing: d.standing, Self: d.self, Gone: processGone, May: maySend(d.who),
+		KV: d.streams, Texts: d.streams.Texts(), Record: d.streams, ForgetEntries: forgettingEntries(d.proof, d.streams), Inbox: d.inbox, Standing: d.standing, Self: d.self, Gone: processGone, May: maySend(d.who),
 		Hosted: hosted, Stopped: stopped, Logf: d.warnf,
 	})
 	if err != nil {

@@ -23,11 +23,38 @@ func openTree(ctx context.Context, stateDir string, f *serveFlags, streams *stre
 // forgetting is streams.Forget, after the tree has said what is going to be removed.
 func forgetting(t *tree.Log, streams *stream.Stream) func(context.Context, []uint64, []string, func(hook.Event) bool) error {
 	return func(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
+		// Messages go first: they may still take steps, and the tree has to know of each entry that goes.
+		messages, rest := []string(nil), []string(nil)
+		for _, id := range requests {
+			if _, ok := hook.MessageOfRecord(id); ok {
+				messages = append(messages, id)
+			} else {
+				rest = append(rest, id)
+			}
+		}
+		if err := forgettingEntries(t, streams)(ctx, messages); err != nil {
+			return err
+		}
 		if t != nil {
-			if err := t.Forget(ctx, requests); err != nil {
+			if err := t.Forget(ctx, rest); err != nil {
 				return err
 			}
 		}
-		return streams.Forget(ctx, events, requests, isIts)
+		return streams.Forget(ctx, events, rest, isIts)
+	}
+}
+
+// forgettingEntries removes what stands in the record under these ids, after the tree has said so.
+func forgettingEntries(t *tree.Log, streams *stream.Stream) func(context.Context, []string) error {
+	return func(ctx context.Context, ids []string) error {
+		if len(ids) == 0 {
+			return nil
+		}
+		if t != nil {
+			if err := t.Forget(ctx, ids); err != nil {
+				return err
+			}
+		}
+		return streams.Forget(ctx, nil, ids, nil)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -31,7 +32,8 @@ the beginning of an id, if it is unique among the pending requests and the last 
 A device's signature is verified again, with the key that the record holds; exits 1 if the
 signature does not fit the record.
 
-With --messages, name a session (SESSION) instead of a request: the messages that people sent to
+A message to an agent is traced by its id: when it was sent, to which session and by whom, and each
+step that it took. With --messages, name a session (SESSION) instead of a request: the messages that people sent to
 its agent are shown, with who sent each one, whether its device's signature fits, when it was handed
 over, when it entered the agent's context, and when it was done.`,
 		Example: "  assent trace 417\n  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json\n  assent trace --messages 25e5a0e9",
@@ -44,20 +46,16 @@ over, when it entered the agent's context, and when it was done.`,
 			if messages {
 				return a.traceMessages(cmd.Context(), b, args[0])
 			}
-			id, err := b.anyRequest(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			path := "/v1/requests/" + url.PathEscape(id) + "/trace"
 			if a.json {
 				var raw json.RawMessage
-				if err := b.call(cmd.Context(), "GET", path, nil, &raw); err != nil {
+				if _, err := b.recorded(cmd.Context(), args[0], &raw); err != nil {
 					return err
 				}
 				return a.printJSON(raw)
 			}
 			var rs []api.Record
-			if err := b.call(cmd.Context(), "GET", path, nil, &rs); err != nil {
+			id, err := b.recorded(cmd.Context(), args[0], &rs)
+			if err != nil {
 				return err
 			}
 			forged, palette := false, a.palette()
@@ -93,6 +91,26 @@ over, when it entered the agent's context, and when it was done.`,
 	c.Flags().BoolVar(&a.json, "json", false, "the records as JSON")
 	c.Flags().BoolVar(&messages, "messages", false, "the messages to a session, with their steps")
 	return c
+}
+
+// recorded reads what the record has of a request, or of a message: of that also by its whole id alone.
+func (c *client) recorded(ctx context.Context, name string, into any) (id string, err error) {
+	read := func(id string) error {
+		return c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id)+"/trace", nil, into)
+	}
+	if _, ok := hook.MessageOfRecord(name); ok {
+		return name, read(name)
+	}
+	if id, err = c.anyRequest(ctx, name); err != nil {
+		return "", err
+	}
+	err = read(id)
+	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Status == http.StatusNotFound && id == name {
+		if message := hook.MessageRecord(name); read(message) == nil {
+			return message, nil
+		}
+	}
+	return id, err
 }
 
 // traceHeading says which request this is, at a terminal: its number, its project, what it would do.
@@ -153,6 +171,17 @@ func recordLine(r *api.Record) string {
 	}
 	if r.Failure != "" {
 		line += "  the tool failed: " + elide(show.Short(r.Failure, 300), 300)
+	}
+	if m := r.Message; m != nil {
+		if m.Sent != nil {
+			line += "  " + show.Line(m.Sent.Kind) + " to " + show.Line(m.Sent.Agent) + " in session " + show.Line(m.Sent.SessionID)
+		}
+		if m.Way != "" {
+			line += "  by " + show.Line(m.Way)
+		}
+		if m.Outcome != "" {
+			line += "  " + show.Line(m.Outcome)
+		}
 	}
 	if r.EventSeq != 0 {
 		line += fmt.Sprintf("  proved by event %d", r.EventSeq)

@@ -41,6 +41,9 @@ func TestForgottenMessagesLeaveTheDisk(t *testing.T) {
 	if out := f.d.Command("trace", "--messages", one.SessionID); strings.Contains(out, one.Prompt) || !strings.Contains(out, "(forgotten by owner") {
 		t.Errorf("the trace of a message that was forgotten: %s", out)
 	}
+	if rep := verified(f.t, f.d); rep.Forgotten < 2*4 || rep.Messages != 1 {
+		t.Errorf("verified: %+v", rep)
+	}
 	f.d.Stop()
 	for _, text := range []string{kept.Prompt, kept.Signature} {
 		if len(filesWith(t, f.d.State, text)) == 0 {

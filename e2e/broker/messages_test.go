@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/e2e/rig"
+	"assent/internal/audit"
 	"assent/internal/hook"
 	"assent/internal/host/process"
 )
@@ -306,5 +308,50 @@ func (f *folk) check(kills int) {
 			f.t.Errorf("%s is %q: %+v", id, m.State, m.Steps)
 		}
 	}
+	f.checkRecord(states)
 	f.t.Logf("%d messages, %d kills, %d calls again: %v", len(f.accepted), kills, f.tries, count)
+}
+
+// checkRecord waits until each step of the messages is an entry of the record, once, and verifies that as anybody can.
+func (f *folk) checkRecord(states map[string]hook.Message) {
+	f.t.Helper()
+	for id := range f.accepted {
+		want := []hook.Step{}
+		for _, s := range states[id].Steps {
+			want = append(want, s.State.RecordStep())
+		}
+		got := []hook.Step{}
+		defer func() {
+			if !slices.Equal(got, want) {
+				f.t.Errorf("the record of %s has %v, want %v", id, got, want)
+			}
+		}()
+		rig.Eventually(f.t, 5*rig.Soon, "the record has each step", func() bool {
+			var recs []hook.Record
+			f.d.Get("/v1/requests/"+hook.MessageRecord(id)+"/trace", &recs)
+			got = got[:0]
+			for _, r := range recs {
+				got = append(got, r.Step)
+			}
+			return slices.Equal(got, want)
+		})
+	}
+	if rep := verified(f.t, f.d); rep.Messages < int64(len(f.accepted)) || rep.MessagesSigned != rep.Messages {
+		f.t.Errorf("verified: %d messages, %d signed; %d were accepted", rep.Messages, rep.MessagesSigned, len(f.accepted))
+	}
+}
+
+// verified exports the record of a broker, and has that verified as anybody can.
+func verified(t *testing.T, d *rig.Daemon) (rep audit.Report) {
+	t.Helper()
+	dir := t.TempDir()
+	key, export := filepath.Join(dir, "key"), filepath.Join(dir, "export")
+	if err := os.WriteFile(key, []byte(d.Command("audit", "checkpoint", "--key")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.Command("audit", "export", "--output", export)
+	if err := json.Unmarshal([]byte(d.Command("audit", "verify", export, "--key", key, "--json")), &rep); err != nil {
+		t.Fatal(err)
+	}
+	return rep
 }

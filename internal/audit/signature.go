@@ -32,6 +32,9 @@ func (s Signature) Fits() bool { return s != Bad && s != Unverified }
 
 // Verify verifies the signature of one step with the key that the record holds.
 func Verify(r *api.Record) Signature {
+	if r.Message != nil && r.Message.Sent != nil {
+		return verifySent(r.RequestID, r.By, r.Message.Sent)
+	}
 	d, back := r.Decision, r.HandBack
 	if d != nil && d.Rules != nil {
 		return rules(r, d.Rules)

@@ -129,6 +129,8 @@ func KeyOf(r *api.Record, s Signature) string {
 		return auth.Thumbprint(*r.Decision.PublicKey)
 	case r.HandBack != nil && r.HandBack.PublicKey != nil:
 		return auth.Thumbprint(*r.HandBack.PublicKey)
+	case r.Message != nil && r.Message.Sent != nil && r.Message.Sent.PublicKey != nil:
+		return auth.Thumbprint(*r.Message.Sent.PublicKey)
 	}
 	return ""
 }

@@ -43,6 +43,9 @@ type Report struct {
 	Signed      int64     `json:"signed"`              // of them, by a device or a token, with a signature that fits
 	SignedRules int64     `json:"signedRules"`         // and by a rule, of rules with a signature that fits, by a key of VerifyOptions.TrustRules
 	RulesOver   int64     `json:"rulesOver,omitempty"` // and by a rule, of rules whose signature counted no more by then
+	// Messages are those that were sent to agents, and MessagesSigned those of them with a signature that fits.
+	Messages       int64 `json:"messages"`
+	MessagesSigned int64 `json:"messagesSigned"`
 	// RulesKeys are all keys that signed rules, in the order in which they come.
 	RulesKeys []RulesKey `json:"rulesKeys,omitempty"`
 	// RevokedKeys are the keys of devices that were revoked, as the record says, in its order.
@@ -119,7 +122,7 @@ const doRevoked = "find out who had the device then, and look at the request wit
 // with them is in the report. The memory that it takes grows with what is missing and what still waits, and not with the
 // requests that were settled: their ids are in a temporary file where they are many.
 func VerifyLines(r io.Reader, opts VerifyOptions) (Report, error) {
-	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, keys: map[string]string{}, rulesKeys: map[string]int{}, over: map[string]uint64{}}
+	v := &verifier{VerifyOptions: opts, missing: map[uint64]gone{}, open: map[string]waiting{}, messages: map[string]place{}, keys: map[string]string{}, rulesKeys: map[string]int{}, over: map[string]uint64{}}
 	v.rep.Findings = []Finding{}
 	if v.Skew == 0 {
 		v.Skew = Skew
@@ -164,6 +167,7 @@ type verifier struct {
 	missing   map[uint64]gone
 	agedAt    int // how many are missing when it is time to look which are too old
 	open      map[string]waiting
+	messages  map[string]place  // that were sent and are not over, by what the record calls them: where they were sent
 	once      once              // the requests that were settled
 	kept      error             // why these could not be kept
 	keys      map[string]string // the key of each device and token that decided; "" of one that does not sign

@@ -63,6 +63,9 @@ func (v *verifier) step(l *line) {
 		v.keyRevoked(l)
 		return
 	default:
+		if state, ok := leaf.Step.Message(); ok {
+			v.message(l, state)
+		}
 		return
 	}
 	if rec.RequestID == "" {
@@ -98,10 +101,13 @@ func (v *verifier) keep(s settlement) {
 	}
 }
 
-// twice finds the requests that were settled, and asked or settled again.
+// twice finds the requests that were settled, and asked or settled again, and messages that were sent again.
 func (v *verifier) twice() error {
 	for id, w := range v.open {
 		v.keep(settlement{ID: id, Asked: w.place})
+	}
+	for id, sent := range v.messages {
+		v.keep(settlement{ID: id, Asked: sent})
 	}
 	if v.kept != nil {
 		return errors.Join(v.kept, v.once.close())
@@ -110,6 +116,9 @@ func (v *verifier) twice() error {
 		at, what, do := s.Asked, askedBefore, doCompare
 		if s.Asked.Line == 0 {
 			at, what, do = s.Settled, didNotWait, doApprover
+		}
+		if _, ok := hook.MessageOfRecord(s.ID); ok {
+			what = sentBefore
 		}
 		if !s.Said {
 			v.find(Finding{Line: at.Line, Leaf: &at.Leaf, Seq: at.Seq, Request: s.ID, What: what, Do: do})
@@ -179,6 +188,12 @@ func (v *verifier) signature(l *line) {
 	} else if rec.HandBack != nil && rec.HandBack.PublicKey != nil {
 		key = auth.Thumbprint(*rec.HandBack.PublicKey)
 	}
+	v.signedWith(l, key)
+}
+
+// signedWith looks whether the key that signed a record, "" for none, is the one that whom it names has, and was not revoked.
+func (v *verifier) signedWith(l *line, key string) {
+	rec := &l.rec
 	v.revoked(l, key)
 	who := rec.By.Kind + " " + rec.By.ID // a token is bound to its key for good, as a device is
 	before, ok := v.keys[who]

@@ -126,13 +126,24 @@ func VerifyHandBack(requestID string, h hook.HandBack) bool {
 //
 // The options come in as JSON without white space, members in the order budgetUsd, timeoutSeconds, autoPr,
 // those that are absent, 0 or false left out; as nothing where none is left.
-func MessageText(m hook.Message) []byte {
+func MessageText(m hook.Message) []byte { return sentText(m.ID, SentOf(m)) }
+
+// SentOf is a message as the record has it.
+func SentOf(m hook.Message) hook.SentMessage {
+	return hook.SentMessage{
+		Agent: m.Agent, SessionID: m.SessionID, HostID: m.HostID, Kind: m.Kind, PromptSHA256: textDigest([]byte(m.Prompt)), Options: m.Options,
+		ExpiresAt: m.ExpiresAt, Signature: m.Signature, PublicKey: m.PublicKey, Verification: m.Verification,
+	}
+}
+
+// sentText is MessageText of the message of this id.
+func sentText(id string, s hook.SentMessage) []byte {
 	version, more := "assent message v1", []string(nil)
-	if m.HostID != "" {
-		version, more = "assent message v2", []string{m.HostID}
+	if s.HostID != "" {
+		version, more = "assent message v2", []string{s.HostID}
 	}
 	return []byte(strings.Join(append([]string{
-		version, m.ID, m.Agent, m.SessionID, m.Kind, textDigest([]byte(m.Prompt)), textDigest(optionsText(m.Options)), m.ExpiresAt,
+		version, id, s.Agent, s.SessionID, s.Kind, s.PromptSHA256, textDigest(optionsText(s.Options)), s.ExpiresAt,
 	}, more...), "\n"))
 }
 
@@ -168,12 +179,15 @@ func (p Principal) VouchMessage(m hook.Message) (hook.Message, error) {
 }
 
 // VerifyMessage reports whether a message was signed by the key in it.
-func VerifyMessage(m hook.Message) bool {
-	if m.PublicKey == nil {
+func VerifyMessage(m hook.Message) bool { return VerifySent(m.ID, SentOf(m)) }
+
+// VerifySent reports whether the message of this id was signed by the key in it.
+func VerifySent(id string, s hook.SentMessage) bool {
+	if s.PublicKey == nil {
 		return false
 	}
-	pub, err := parseKey(*m.PublicKey)
-	return err == nil && verify(pub, MessageText(m), m.Signature)
+	pub, err := parseKey(*s.PublicKey)
+	return err == nil && verify(pub, sentText(id, s), s.Signature)
 }
 
 // Denial is the decision by which a stop denies a request, as it may be recorded. act is vouched for.

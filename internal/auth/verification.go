@@ -189,3 +189,8 @@ func (a *Auth) Verify(ctx context.Context, p Principal, originsOf func(name stri
 func VerifiedDecision(requestID string, d hook.Decision) bool {
 	return d.Verification != nil && passkey.Fits(DecisionText(requestID, d), *d.Verification)
 }
+
+// VerifiedSent reports whether the message of this id holds a verification that fits it.
+func VerifiedSent(id string, s hook.SentMessage) bool {
+	return s.Verification != nil && passkey.Fits(sentText(id, s), *s.Verification)
+}

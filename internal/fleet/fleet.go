@@ -15,6 +15,8 @@
 // What can be forgotten of a message stands apart, see words: the KV leaves the bytes of what was replaced in its
 // files.
 //
+// Each step is an entry of the record, too, see record.go: that a message was sent before anything else is done about it.
+//
 // A receipt from an inbox that does not come is never guessed at: the session's transcript says whether it
 // took the text. What it took is waited for, what it did not take is handed over again. "lost" is a message of which
 // that was tried in vain, or whose queue ended.
@@ -22,7 +24,7 @@
 // # Concurrency
 //
 // Open starts the goroutine of the KV's mirror; Run, in its caller's goroutine, hands messages over and
-// ends those whose time is up. All methods may be called from any goroutine. One mutex guards the state;
+// ends those whose time is up, and starts one that records steps. All methods may be called from any goroutine. One mutex guards the state;
 // nothing slow runs under it.
 package fleet
 
@@ -95,6 +97,11 @@ type Config struct {
 	// Texts keeps what is destroyed of a message when it is forgotten, each value under a key of its own, written once. Its
 	// Delete overwrites the bytes. nil: there is none, and texts stand in KV.
 	Texts kvmirror.KV
+	// Record takes every step, see record.go. nil: nothing is recorded but in KV.
+	Record Record
+	// ForgetEntries removes what stands in Record under these ids, so that whoever verifies it knows that this was wanted. nil:
+	// nothing is removed there.
+	ForgetEntries func(ctx context.Context, ids []string) error
 	// Inbox connects to the inbox of a session; an error says that it has none here. nil: none has.
 	Inbox func(ctx context.Context, session string) (Line, error)
 	// Standing says where the text is that the inbox of a session was handed, by the session's transcript. nil:
@@ -124,11 +131,14 @@ type Store struct {
 	kv    *kvmirror.Mirror
 	texts *kvmirror.Mirror // nil without Config.Texts
 	wake  chan struct{}    // there may be something to do
+	// toRecord wakes recordSteps.
+	toRecord chan struct{}
 
 	mu       sync.Mutex
 	messages map[string]*entry   // guarded by mu
 	words    map[string]*words   // guarded by mu; by key in Config.Texts
 	sessions map[string]*session // guarded by mu
+	sent     map[string]recorded // guarded by mu; what is recorded as sent, and not in messages yet
 	news     uint64              // guarded by mu; counts changes of messages
 	changed  func()              // guarded by mu
 	silent   bool                // guarded by mu; that the record fails was logged, and it has not worked since
@@ -155,6 +165,8 @@ type entry struct {
 	turnOver time.Time
 	// seen is when the stream brought its receipt, if that is not recorded yet.
 	seen time.Time
+	// rec is how much of it the record has.
+	rec recorded
 }
 
 // Open reads the messages. ctx bounds the reading only.
@@ -174,7 +186,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Gone == nil {
 		cfg.Gone = func(hook.Origin) bool { return false }
 	}
-	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), messages: map[string]*entry{}, words: map[string]*words{}, sessions: map[string]*session{}, news: 1}
+	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), toRecord: make(chan struct{}, 1), sent: map[string]recorded{}, messages: map[string]*entry{}, words: map[string]*words{}, sessions: map[string]*session{}, news: 1}
 	var err error
 	if cfg.Texts != nil {
 		if s.texts, err = kvmirror.Open(ctx, kvmirror.Config{
@@ -226,13 +238,20 @@ func (s *Store) apply(key string, value []byte, rev uint64) func() {
 	} else {
 		e := s.messages[id]
 		if e == nil {
-			e = &entry{}
+			e = &entry{rec: s.sent[id]}
 			s.messages[id] = e
+		}
+		switch {
+		case e.m.ID != "" && !sameOutside(&e.m, &m) || e.at != at && e.m.ID != "":
+			e.rec = recorded{} // no broker writes that: whether it is what was recorded is looked at anew
+		case len(m.Steps) > len(e.m.Steps):
+			e.rec.heard = time.Now()
 		}
 		e.m, e.at, e.rev, e.news = m, at, rev, s.news
 		s.joinLocked(e)
 	}
 	s.wakeUp()
+	s.toRecordNow()
 	return s.changed
 }
 
@@ -356,7 +375,11 @@ func (s *Store) step(ctx context.Context, id string, may func(*hook.Message) boo
 	s.kv.Offer(prefix+id, value, newRev)
 	s.mu.Lock()
 	s.silent = false
+	if e := s.messages[id]; e != nil {
+		e.rec.heard = time.Time{} // it is for this broker to record it
+	}
 	s.mu.Unlock()
+	s.toRecordNow()
 	return true, nil
 }
 

@@ -25,6 +25,7 @@ type rig struct {
 	t     *testing.T
 	kv    *kvtest.KV
 	texts *kvtest.KV
+	book  *book // nil: there is no record
 
 	mu   sync.Mutex
 	open bool                // the session has an inbox
@@ -53,7 +54,7 @@ func (l line) Send(id, content string) error { return l.rig.Send(id, content) }
 // inBubble runs f with a store that delivers.
 func inBubble(t *testing.T, f func(*testing.T, *rig)) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, kv: kvtest.New(), texts: kvtest.New()}
+		r := &rig{t: t, kv: kvtest.New(), texts: kvtest.New(), book: &book{}}
 		defer r.start()()
 		f(t, r)
 	})
@@ -67,7 +68,12 @@ func (r *rig) start() (stop func()) {
 		defer r.mu.Unlock()
 		return r.dead
 	}
-	s, err := Open(ctx, Config{KV: r.kv, Texts: r.texts, Self: self, Logf: r.t.Logf, Gone: gone, bytes: few, May: func(by hook.Approver) bool {
+	var record Record
+	var forget func(context.Context, []string) error
+	if r.book != nil {
+		record, forget = r.book, r.book.forget
+	}
+	s, err := Open(ctx, Config{KV: r.kv, Texts: r.texts, Record: record, ForgetEntries: forget, Self: self, Logf: r.t.Logf, Gone: gone, bytes: few, May: func(by hook.Approver) bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return by == phone && !r.left || by.Kind == hook.KindOwner

@@ -100,7 +100,7 @@ func (s *Store) ToHost(host string) (sent, held []hook.Message) {
 		}
 		switch e.m.State {
 		case hook.MessageSent:
-			if !expired(&e.m, now) && s.cfg.May(e.m.By) && !e.absent() {
+			if !expired(&e.m, now) && s.cfg.May(e.m.By) && !e.absent() && s.inRecord(e) {
 				sent = append(sent, e.m)
 			}
 		case hook.MessageTaken, hook.MessageStarted:
@@ -211,6 +211,15 @@ func (s *Store) record(ctx context.Context, m hook.Message) (hook.Message, error
 	if err != nil {
 		return hook.Message{}, err
 	}
+	if err := s.recordSent(ctx, &m); err != nil {
+		_ = s.erase(context.WithoutCancel(ctx), at) // what is left now goes with a later sweep
+		return hook.Message{}, err
+	}
+	defer func() {
+		s.mu.Lock()
+		delete(s.sent, m.ID)
+		s.mu.Unlock()
+	}()
 	rev, err := s.cfg.KV.Create(ctx, prefix+m.ID, value)
 	if err != nil {
 		have, haveRev, getErr := s.cfg.KV.Get(context.WithoutCancel(ctx), prefix+m.ID)

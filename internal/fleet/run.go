@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"assent/internal/hook"
@@ -17,6 +18,11 @@ const sweepEvery = time.Hour
 // Run hands messages over, records what events proved and ends what has no time left, until ctx is done.
 // It returns ctx's error.
 func (s *Store) Run(ctx context.Context) error {
+	if s.cfg.Record != nil {
+		var recording sync.WaitGroup
+		recording.Go(func() { s.recordSteps(ctx) })
+		defer recording.Wait()
+	}
 	sweep := time.Now()
 	for ctx.Err() == nil {
 		now := time.Now()
@@ -162,9 +168,9 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageRefused, why: noSender})
 		case m.State == hook.MessageSent && barred[m.ID] != "":
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageRefused, why: barred[m.ID]})
-		case toHost(m):
+		case toHost(m), m.State == hook.MessageSent && !s.inRecord(e):
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
-				due(at) // until then its host may come
+				due(at) // until then its host may come, or the record
 			}
 		case m.State == hook.MessageSent && e.absent():
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
@@ -260,7 +266,8 @@ func (s *Store) sweep(ctx context.Context, now time.Time) {
 		if toHost(&e.m) && !e.m.State.Over() && e.m.State != hook.MessageSent && now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > silentHost {
 			silent = append(silent, id)
 		}
-		if e.m.State.Over() && (now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > keep || e.remains(now)) {
+		age := now.Sub(e.m.Steps[len(e.m.Steps)-1].At)
+		if e.m.State.Over() && (age > keep || e.remains(now)) && (age > 2*keep || s.isRecorded(e)) {
 			old = append(old, id)
 		}
 	}

@@ -255,7 +255,7 @@ func (s *Store) stop(ctx context.Context, id string, mine []*entry, again, lengt
 			o.due = hook.MessageEnded
 		case o.m.State == hook.MessageTaken && o.due == "":
 			again = false // its receipt comes first
-		case o.m.State == hook.MessageSent && o.due == "" && next == nil && !o.absent() && !expired(&o.m, time.Now()) && s.cfg.May(o.m.By):
+		case o.m.State == hook.MessageSent && o.due == "" && next == nil && !o.absent() && s.inRecord(o) && !expired(&o.m, time.Now()) && s.cfg.May(o.m.By):
 			m := o.m
 			next = &m
 		}

@@ -135,6 +135,7 @@ func (s *Store) applyWords(key string, value []byte, _ uint64) func() {
 	s.news++
 	e.news = s.news
 	s.wakeUp()
+	s.toRecordNow()
 	return s.changed
 }
 
@@ -206,15 +207,17 @@ func (s *Store) leftWords(now time.Time) (left []place) {
 // again, because its time is not over, all but its words stays so long.
 func (s *Store) Forget(ctx context.Context, session string) error {
 	var errs []error
+	var ids []string
 	now := time.Now()
 	for _, m := range s.Messages(session) {
+		ids = append(ids, m.ID)
 		if past(&m, now) {
 			errs = append(errs, s.remove(ctx, m.ID))
 		} else {
 			errs = append(errs, s.blank(ctx, m.ID, nil))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.forgetEntries(ctx, ids...))...)
 }
 
 // ForgetMessage removes the words of one message, because by wants it; what happened to the message stays as long as
@@ -247,7 +250,7 @@ func (s *Store) blank(ctx context.Context, id string, by *hook.Approver) error {
 		done := m.Forgotten != nil || m.Prompt == "" && at == (place{})
 		s.mu.Unlock()
 		if done {
-			return s.erase(ctx, at) // it may have been given up between the two
+			return s.rid(ctx, id, at) // it may have been given up between the two
 		}
 		if by != nil && (m.State == hook.MessageTaken || m.State == hook.MessageStarted) {
 			return ErrWorking
@@ -265,7 +268,7 @@ func (s *Store) blank(ctx context.Context, id string, by *hook.Approver) error {
 		newRev, err := s.cfg.KV.Update(ctx, prefix+id, value, rev)
 		if err == nil {
 			s.kv.Offer(prefix+id, value, newRev)
-			return s.erase(ctx, at)
+			return s.rid(ctx, id, at)
 		}
 		last = err
 		if value, rev, err = s.cfg.KV.Get(ctx, prefix+id); err == nil {
@@ -273,6 +276,25 @@ func (s *Store) blank(ctx context.Context, id string, by *hook.Approver) error {
 		}
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, last)
+}
+
+// rid destroys the words of a message that was blanked and, where somebody wanted that of this one message, what the record has
+// of it: its signature, by which a short text could be guessed.
+func (s *Store) rid(ctx context.Context, id string, at place) error {
+	if err := s.erase(ctx, at); err != nil || s.cfg.Record == nil {
+		return err
+	}
+	s.mu.Lock()
+	e := s.messages[id]
+	wanted := e != nil && e.rids()
+	s.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	if err := s.recordOne(ctx, id); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
 }
 
 // over is how a message ends whose session, or text, is no more.

@@ -345,4 +345,6 @@ type Record struct {
 	EventSeq uint64 `json:"eventSeq,omitempty"`
 	// Revoked is the key that counts no more, of revoked; By is who revoked it.
 	Revoked *RevokedKey `json:"revoked,omitempty"`
+	// Message is the step of a message, of an entry about one (MessageRecord); By is who sent it, of the first.
+	Message *MessageEntry `json:"message,omitempty"`
 }

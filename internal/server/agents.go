@@ -82,6 +82,11 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, errNoAgents)
 		return
 	}
+	end, ok := s.begin(w, r)
+	if !ok {
+		return
+	}
+	defer end()
 	by := principal(r)
 	m, err := by.VouchMessage(m)
 	if err == nil && m.PublicKey == nil {
@@ -111,7 +116,6 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, r, errMessageRate)
 			return
 		}
-		var ok bool
 		if m.Verification, m.By, ok = s.verify(ctx, w, r, by, func() stake { return message }, auth.MessageText(m), sent, true); !ok {
 			return
 		}

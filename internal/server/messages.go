@@ -103,6 +103,11 @@ func (s *Server) toSession(w http.ResponseWriter, r *http.Request, m hook.Messag
 		s.fail(w, r, errNoMessages)
 		return
 	}
+	end, ok := s.begin(w, r)
+	if !ok {
+		return
+	}
+	defer end()
 	by := principal(r)
 	m, err := by.VouchMessage(m)
 	if err == nil && m.PublicKey != nil && (m.Agent == "" || m.Kind == "" || m.ExpiresAt == "") {
@@ -122,7 +127,6 @@ func (s *Server) toSession(w http.ResponseWriter, r *http.Request, m hook.Messag
 			s.fail(w, r, errMessageRate)
 			return
 		}
-		var ok bool
 		if m.Verification, m.By, ok = s.verify(ctx, w, r, by, func() stake { return message }, auth.MessageText(m), sent, true); !ok {
 			return
 		}

@@ -145,7 +145,7 @@ func (s *Server) getRequest(w http.ResponseWriter, r *http.Request) {
 
 // traceRequest is GET /v1/requests/{id}/trace: the records, oldest first.
 func (s *Server) traceRequest(w http.ResponseWriter, r *http.Request) {
-	list, err := s.records(r.Context(), requestID(r))
+	list, err := s.records(r.Context(), recordID(r))
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -172,6 +172,14 @@ func (s *Server) records(ctx context.Context, id string) ([]api.Record, error) {
 
 // requestID is the id in the path in its one spelling; what is no UUID is nobody's id.
 func requestID(r *http.Request) string { return knownID(param(r, "id")) }
+
+// recordID is requestID, also of a message as the record calls it.
+func recordID(r *http.Request) string {
+	if message, ok := hook.MessageOfRecord(param(r, "id")); ok {
+		return hook.MessageRecord(knownID(message))
+	}
+	return requestID(r)
+}
 
 func knownID(id string) string {
 	if u, err := uuid.Parse(id); err == nil && len(id) == 36 {

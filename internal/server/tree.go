@@ -78,7 +78,7 @@ func (s *Server) getCheckpoint(w http.ResponseWriter, r *http.Request) {
 
 // proveRequest is GET /v1/requests/{id}/proof: lines of JSON, see docs/audit.md.
 func (s *Server) proveRequest(w http.ResponseWriter, r *http.Request) {
-	s.writeLines(w, r, func(to *tree.LineWriter) error { return s.cfg.Tree.Prove(r.Context(), requestID(r), to) })
+	s.writeLines(w, r, func(to *tree.LineWriter) error { return s.cfg.Tree.Prove(r.Context(), recordID(r), to) })
 }
 
 // exportTree is GET /v1/audit/export: lines of JSON, see docs/audit.md, of all or since ?since=TIME.

@@ -260,11 +260,12 @@ func entry(text []byte, leaf []string, revoked map[string]bool) {
 		RequestID, Step, Outcome, Time string
 		By                             *struct{}
 		Decision, HandBack, Revoked    struct{ PublicKey *jwk }
+		Message                        struct{ Sent struct{ PublicKey *jwk } }
 	}
 	must(json.Unmarshal([]byte(record), &r) == nil && "approvals."+leaf[3] == subject && r.RequestID == leaf[3] && r.Step == leaf[4] && r.Outcome == leaf[6] &&
 		read(timeOf, r.Time).UTC().Format(time.RFC3339Nano) == leaf[5], "the leaf says something else than its entry")
 	must(r.Step != "revoked" || r.By != nil && "key-"+r.Revoked.PublicKey.thumbprint() == r.RequestID, "it is not said whose key was revoked, or by whom")
-	for _, key := range []string{r.Decision.PublicKey.thumbprint(), r.HandBack.PublicKey.thumbprint()} {
+	for _, key := range []string{r.Decision.PublicKey.thumbprint(), r.HandBack.PublicKey.thumbprint(), r.Message.Sent.PublicKey.thumbprint()} {
 		must(!revoked[key], "entry %s is signed with a key that was revoked before: device:%s", leaf[2], key)
 	}
 }

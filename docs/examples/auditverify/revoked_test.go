@@ -41,6 +41,14 @@ func TestRevoked(t *testing.T) {
 		return hook.Record{ID: "k", RequestID: hook.KeyEntry(auth.Thumbprint(key.JWK())), Step: hook.StepRevoked, Time: at, By: &hook.Approver{Kind: hook.KindOwner, Name: "owner"},
 			Revoked: &hook.RevokedKey{DeviceID: "d-1", DeviceName: "phone", PublicKey: key.JWK(), At: at}}
 	}
+	sent := func(key *authtest.Key) hook.Record {
+		jwk := key.JWK()
+		m := hook.Message{ID: "m", Agent: "terminal@here", SessionID: "s", Kind: hook.MessagePrompt, Prompt: "yes", ExpiresAt: at.Add(time.Minute).Format(time.RFC3339), PublicKey: &jwk}
+		m.Signature = key.Sign(auth.MessageText(m))
+		what := auth.SentOf(m)
+		return hook.Record{ID: "m", RequestID: hook.MessageRecord("m"), Step: hook.MessageSent.RecordStep(), Time: at, Message: &hook.MessageEntry{At: at, Sent: &what},
+			By: &hook.Approver{Kind: hook.KindDevice, ID: "d-1", Name: "phone"}}
+	}
 	without := func(r hook.Record, change func(*hook.Record)) hook.Record {
 		change(&r)
 		return r
@@ -53,6 +61,9 @@ func TestRevoked(t *testing.T) {
 		"after":                   {[]hook.Record{asked("r"), revoked(lost), decided("r", lost, "d-1")}, true},
 		"after, by another":       {[]hook.Record{asked("r"), revoked(lost), decided("r", other, "d-2")}, false},
 		"after, by another's id":  {[]hook.Record{asked("r"), revoked(lost), decided("r", lost, "d-2")}, true},
+		"a message before":        {[]hook.Record{sent(lost), revoked(lost)}, false},
+		"a message after":         {[]hook.Record{revoked(lost), sent(lost)}, true},
+		"a message by another":    {[]hook.Record{revoked(lost), sent(other)}, false},
 		"twice":                   {[]hook.Record{revoked(lost), revoked(lost)}, false},
 		"another key in it":       {[]hook.Record{without(revoked(lost), func(r *hook.Record) { r.Revoked.PublicKey = other.JWK() })}, true},
 		"no key in it":            {[]hook.Record{without(revoked(lost), func(r *hook.Record) { r.Revoked = nil })}, true},

@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 9
+const layout = 10
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -58,6 +58,10 @@ ALTER TABLE requests ADD COLUMN verified INTEGER NOT NULL DEFAULT 0;`,
 ALTER TABLE cursor ADD COLUMN event_stream INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cursor ADD COLUMN record_stream INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cursor ADD COLUMN former INTEGER NOT NULL DEFAULT 0;`,
+	9: `
+CREATE TABLE messages (id TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX messages_session ON messages (session);
+CREATE INDEX messages_at ON messages (at);`,
 }
 
 // db is the open file: one connection that writes, some that read.

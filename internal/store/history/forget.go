@@ -16,7 +16,7 @@ import (
 type traces struct {
 	key      int64
 	events   []uint64
-	requests []string
+	requests []string // and messages, by what the record calls them
 }
 
 // Forget removes a session up to now: its rows, its words in the index, its fold, a damaged file
@@ -104,7 +104,8 @@ func (h *History) forgetInStreams(ctx context.Context, session string, t traces)
 // find collects the traces of a session.
 func find(ctx context.Context, from querier, session string) (t traces, err error) {
 	rows, err := from.QueryContext(ctx, `SELECT key, coalesce(events.seq, 0), '' FROM sessions LEFT JOIN events ON events.session = key WHERE sessions.id = ?1
-		UNION ALL SELECT key, requests.settled = 0, requests.id FROM sessions JOIN requests ON requests.session = key WHERE sessions.id = ?1`, session)
+		UNION ALL SELECT key, requests.settled = 0, requests.id FROM sessions JOIN requests ON requests.session = key WHERE sessions.id = ?1
+		UNION ALL SELECT key, 0, messages.id FROM sessions JOIN messages ON messages.session = sessions.id WHERE sessions.id = ?1`, session)
 	if err != nil {
 		return t, err
 	}

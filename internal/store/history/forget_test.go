@@ -170,3 +170,39 @@ func TestWatch(t *testing.T) {
 		t.Error("a watch outlives Run")
 	}
 }
+
+// TestMessagesAreForgotten: entries of messages are no session's in the feed, and go with the session that they were sent to.
+func TestMessagesAreForgotten(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	step := func(id, session string, state hook.MessageState, n int, after uint64) uint64 {
+		rec := hook.Record{RequestID: hook.MessageRecord(id), Step: state.RecordStep(), Message: &hook.MessageEntry{N: n}}
+		if n == 0 {
+			rec.By, rec.Message.Sent = &hook.Approver{Kind: hook.KindOwner}, &hook.SentMessage{Agent: "a", SessionID: session, Kind: hook.MessagePrompt}
+		}
+		return r.append(rec, after)
+	}
+	for _, session := range []string{"mine", "theirs"} {
+		r.event(session, "UserPromptSubmit", `"prompt":"ring the bell"`)
+		for _, n := range []string{"1", "2"} {
+			step(session+n, session, hook.MessageTaken, 1, step(session+n, session, hook.MessageSent, 0, 0))
+		}
+	}
+	step("unborn", "a session without an event", hook.MessageSent, 0, 0)
+	r.catchUp()
+	if list, err := h.Sessions(t.Context(), SessionCursor{}, 10); err != nil || len(list) != 2 {
+		t.Errorf("there are %+v, %v", list, err)
+	}
+	feed := r.told("theirs")
+	if err := h.Forget(t.Context(), "mine"); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]int{"mine1": 0, "mine2": 0, "theirs1": 2, "theirs2": 2, "unborn": 1} {
+		if recs, err := r.streams.Records(t.Context(), hook.MessageRecord(id)); err != nil || len(recs) != want {
+			t.Errorf("%s has %d entries, %v; want %d", id, len(recs), err, want)
+		}
+	}
+	if got := r.told("theirs"); got != feed {
+		t.Errorf("the other session was\n%s\nand is\n%s", feed, got)
+	}
+}

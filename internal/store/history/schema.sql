@@ -101,4 +101,13 @@ CREATE TABLE decisions (
   reason   TEXT NOT NULL DEFAULT '',
   message  TEXT NOT NULL DEFAULT '', -- what the agent was told, or what a tool said that failed
   PRIMARY KEY (request, record)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+
+-- Messages that were sent to sessions, those of which nothing else is here included.
+CREATE TABLE messages (
+  id      TEXT PRIMARY KEY, -- as the record calls it
+  session TEXT NOT NULL,    -- sessions.id
+  at      INTEGER NOT NULL  -- cursor.clock then
+) WITHOUT ROWID;
+CREATE INDEX messages_session ON messages (session);
+CREATE INDEX messages_at ON messages (at)

@@ -11,7 +11,7 @@ type statements struct {
 
 	cursor, event, feed, text, raw                 *sql.Stmt
 	request, requestKey, settle, decision, allowed *sql.Stmt
-	allowedRow                                     *sql.Stmt
+	allowedRow, message                            *sql.Stmt
 	byID, byKey, newSession, saveSession           *sql.Stmt
 }
 
@@ -33,6 +33,7 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.allowedRow, `SELECT tool, repo, input FROM requests WHERE id = ? AND ` + byPerson},
 		{&s.decision, `INSERT OR REPLACE INTO decisions (request, record, step, time, by_kind, by_name, outcome, reason, message)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.message, `INSERT OR REPLACE INTO messages (id, session, at) VALUES (?, ?, ?)`},
 		{&s.byID, `SELECT key, id, event, at, pos, fold FROM sessions WHERE id = ?`},
 		{&s.byKey, `SELECT key, id, event, at, pos, fold FROM sessions WHERE key = ?`},
 		{&s.newSession, `INSERT INTO sessions (id, event, at, pos, info) VALUES (?, 0, 0, 0, x'')`},

@@ -183,6 +183,9 @@ func (w *writer) record(r hook.Record, after uint64) error {
 	if r.ID == "" || r.Step == hook.StepRevoked || w.bad[at] { // a key is no session's
 		return nil
 	}
+	if state, ok := r.Step.Message(); ok {
+		return w.message(&r, state)
+	}
 	s, err := w.requestSession(&r)
 	if err != nil {
 		return err
@@ -206,6 +209,14 @@ func (w *writer) record(r hook.Record, after uint64) error {
 		}
 	}
 	return nil
+}
+
+// message notes which session a message was sent to, for Forget. What the session's feed says of it came with its events.
+func (w *writer) message(r *hook.Record, state hook.MessageState) error {
+	if _, ok := hook.MessageOfRecord(r.RequestID); !ok || state != hook.MessageSent || r.Message == nil || r.Message.Sent == nil {
+		return nil
+	}
+	return w.run(w.do.message, r.RequestID, r.Message.Sent.SessionID, w.cursor.clock)
 }
 
 // reasonContained is the reason of a decision that let a command run contained. Others have none.

@@ -117,13 +117,13 @@ func (k keptMsg) Headers() nats.Header { return k.m.Header }
 func (k keptMsg) Data() []byte         { return k.m.Data }
 func (k keptMsg) Subject() string      { return k.m.Subject }
 
-// forgetRequest removes the records of a request that is settled.
+// forgetRequest removes the records of a request that is settled, or of a message.
 func (s *Stream) forgetRequest(ctx context.Context, id string, erase *int) error {
 	recs, err := s.Records(ctx, id)
 	if err != nil {
 		return err
 	}
-	settled := false
+	_, settled := hook.MessageOfRecord(id) // which waits for nobody's answer
 	for _, rec := range recs {
 		settled = settled || rec.Step == hook.StepDecided || rec.Step == hook.StepEnded
 	}
