@@ -81,7 +81,7 @@ func (a *app) printWaiting(rs []*api.Request) {
 	}
 	for _, r := range rs {
 		row := []string{number(r), terminal.Ago(r.CreatedAt, now), placeOf(r, named, width)}
-		what := show.Elide(terminal.Marked(r), 100)
+		what := terminal.Elide(terminal.Marked(r), 100)
 		if people {
 			risk := terminal.RiskOf(r)
 			row = append([]string{" " + terminal.Strong.On(row[0])}, row[1], row[2], terminal.RiskSign(risk)+" "+terminal.RiskRole(risk).On(what))
@@ -120,7 +120,7 @@ func placeOf(r *api.Request, named bool, width int) string {
 	if width > 0 {
 		most = min(most, max(12, width/4))
 	}
-	return show.Elide(terminal.ProjectOf(r, named), most)
+	return terminal.Elide(terminal.ProjectOf(r, named), most)
 }
 
 // keepShown keeps that requests were shown to this user, where out is a terminal: what goes into a pipe or

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"assent/internal/api"
 )
 
@@ -29,6 +31,17 @@ func TestPendingOfALongDirectory(t *testing.T) {
 	for _, width := range []int{20, 60, 80, 200} {
 		if place := placeOf(long, false, width); len([]rune(place)) > max(width/4, 12)+3 {
 			t.Errorf("at %d columns: %q", width, place)
+		}
+	}
+}
+
+// TestPendingOfAWideName: a name in characters of two columns takes no more of the line than another.
+func TestPendingOfAWideName(t *testing.T) {
+	r := &api.Request{}
+	r.CWD = "/home/dev/" + strings.Repeat("漢字", 30)
+	for _, columns := range []int{40, 80, 200} {
+		if place := placeOf(r, false, columns); ansi.StringWidth(place) > max(columns/4, 12)+3 {
+			t.Errorf("at %d columns %q takes %d", columns, place, ansi.StringWidth(place))
 		}
 	}
 }

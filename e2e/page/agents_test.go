@@ -108,7 +108,8 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Tap("[data-ui=agents] button[data-agent=coder]")
 	b.See("[data-ui=start-agent]", "/srv/shop")
 	b.See("[data-ui=start-agent]", rig.Word("agents.worktree"))
-	text := "Fix the cart's total. " + strings.Repeat("x", 200) // no wider than the screen, wherever it stands
+	b.See("[data-ui=start-agent]", rig.Word("agents.most", "120")) // in minutes, as its field is
+	text := "Fix the cart's total. " + strings.Repeat("x", 200)    // no wider than the screen, wherever it stands
 	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=start-agent] textarea"), text))
 	b.Looks("agents-start")
 	b.Accessible("agents-start")

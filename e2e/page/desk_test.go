@@ -350,3 +350,22 @@ func TestPageShowsTheRequestOfALink(t *testing.T) {
 	b.See("main", rig.Word("news.noRequest"))
 	b.Quiet()
 }
+
+// TestPageScrollsOnce: on a wide screen a long list scrolls by itself, and the page does not scroll beside it.
+func TestPageScrollsOnce(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	for i := range 30 {
+		d.Asks(t.Context(), "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10", d.Dir, "Bash", rig.Command(fmt.Sprintf("npm run build -- shard-%d", i)))
+	}
+	d.WaitPending(30)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	b.Do(rig.Desktop)
+	rig.Eventually(t, rig.Soon, "the list is longer than the screen", func() bool {
+		return rig.Value(b, chromedp.Evaluate[bool](`(l => !!l && l.scrollHeight > l.clientHeight)(document.querySelector(".list"))`))
+	})
+	if over := rig.Value(b, chromedp.Evaluate[float64](`document.documentElement.scrollHeight - innerHeight`)); over > 0 {
+		t.Errorf("the page is %v px longer than the screen, and its list scrolls too", over)
+	}
+}

@@ -54,6 +54,12 @@ func TestPageTranscript(t *testing.T) {
 		t.Errorf("%d rows for two calls", n)
 	}
 	b.See("[data-ui=words]", "It rounds each line by itself.")
+	if look := rig.Value(b, chromedp.Evaluate[string](`(e => { const s = getComputedStyle(e); return s.borderLeftStyle + " " + s.fontWeight })(document.querySelector("[data-ui=words]"))`)); look != "none 400" {
+		t.Errorf("what the agent said is no plain text: %s", look)
+	}
+	if b.Count("[data-ui=sessions] button[data-session=story] bdi") == 0 || b.Count("[data-ui=session] h2 bdi") == 0 {
+		t.Error("the session's name is not kept apart from what stands around it")
+	}
 	b.Looks("transcript-waits")
 
 	d.Command("allow", r.ID, "--input", `{"command":"`+ran+`"}`)

@@ -104,7 +104,7 @@ func (c *Client) FindID(ctx context.Context, id string) (string, error) {
 			return found, err
 		}
 	}
-	return "", &NameError{Text: "no request that waits or ended lately has the number " + show.Line(id) + ", or an id that begins with it"}
+	return "", &NameError{Text: "no request that waits or ended lately has the number " + show.Line(id) + ", or an id that begins with it; an older one goes by its whole number or id", See: "pending"}
 }
 
 // findIn returns the id of the request in this state that begins with prefix, or nothing. Of

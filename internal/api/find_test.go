@@ -105,7 +105,7 @@ func TestFind(t *testing.T) {
 	for _, c1 := range []struct {
 		name, id, any string // the id that Find and FindID return
 		short         bool
-		see           string // of Find's error
+		see           string // of Find's error, and of FindID's where that finds none either
 		text          string // in both errors
 	}{
 		{name: waits.ID, id: waits.ID, any: waits.ID},
@@ -133,7 +133,7 @@ func TestFind(t *testing.T) {
 				t.Errorf("error %#v", err)
 			}
 			id, err := c.FindID(t.Context(), c1.name)
-			if id != c1.any || c1.any == "" && !errors.As(err, &name) || c1.any != "" && err != nil {
+			if id != c1.any || c1.any == "" && (!errors.As(err, &name) || name.See != c1.see) || c1.any != "" && err != nil {
 				t.Errorf("the id %q, %v, want %q", id, err, c1.any)
 			}
 		})

@@ -191,6 +191,24 @@ func Cut(line string, most int) string {
 	return b.String()
 }
 
+// Elide is show.Elide by columns, for a line without roles: its head and its tail, of at most so many columns
+// and the … between them.
+func Elide(safe string, most int) string {
+	if width(safe) <= most {
+		return safe
+	}
+	r := []rune(safe)
+	head, at := 0, 0
+	for ; at+columns(r[head]) <= most*2/3; head++ {
+		at += columns(r[head])
+	}
+	tail, at := len(r), 0
+	for ; tail > head && at+columns(r[tail-1]) <= most/3; tail-- {
+		at += columns(r[tail-1])
+	}
+	return string(r[:head]) + " … " + string(r[tail:])
+}
+
 // pad fills a line up to n columns.
 func pad(line string, n int) string {
 	return line + strings.Repeat(" ", max(0, n-width(line)))

@@ -64,6 +64,20 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestElide(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		most int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcdefghi", 6, "abcd … hi"}, {"漢字漢字漢", 10, "漢字漢字漢"}, {"漢字漢字漢字", 10, "漢字漢 … 字"}, {"a\u0301bc", 3, "a\u0301bc"}, {"漢字", 0, " … "}, {"", 0, ""},
+	} {
+		if got := Elide(c.line, c.most); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.line, c.most, got, c.want)
+		}
+	}
+}
+
 func TestPalette(t *testing.T) {
 	line := "a " + Danger.On("b") + " " + Dim.On("c") + Old.On("d")
 	if got := (Palette{}).Paint(line); got != "a b cd" {

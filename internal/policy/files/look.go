@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -29,6 +30,9 @@ func LookAt(cfg Config, name, root string) (*Look, error) {
 	l := &Look{Options: policy.LoadOptions{Home: cfg.Home, Protected: cfg.Protected}}
 	if name != "" {
 		data, err := ReadNamed(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w; name a file that is there, or none: those in force are looked at then", err)
+		}
 		if err != nil {
 			return nil, err
 		}

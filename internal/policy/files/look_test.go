@@ -65,7 +65,7 @@ func TestLookAt(t *testing.T) {
 	if _, err := LookAt(cfg, s.path("large.yaml"), ""); err == nil || !strings.Contains(err.Error(), "is larger than 1048576 bytes") {
 		t.Errorf("one that is too large: %v", err)
 	}
-	if _, err := LookAt(cfg, s.path("none.yaml"), ""); err == nil || !strings.HasPrefix(err.Error(), "read rules: ") {
+	if _, err := LookAt(cfg, s.path("none.yaml"), ""); err == nil || !strings.HasPrefix(err.Error(), "read rules: ") || !strings.Contains(err.Error(), "name a file that is there") {
 		t.Errorf("none: %v", err)
 	}
 	// What the broker would not trust is a problem here too.

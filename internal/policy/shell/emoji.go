@@ -9,6 +9,9 @@ const (
 	joiner  = '\u200d'     // between two pictures: one picture of both
 	colours = '\ufe0f'     // behind a picture: drawn in colours, not as text
 	tagG    = '\U000E0067' // with which the name of a part of Great Britain begins
+
+	// keycap behind a digit draws it as a key. Unicode lists it behind # and * too, but these mean something to a shell.
+	keycap = "\ufe0f\u20e3"
 )
 
 // emojiLength returns how long the emoji is with which text begins, if it holds characters that nobody sees and
@@ -55,6 +58,8 @@ func emojiLength(text string) int {
 		return i
 	}
 }
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 func isSkin(c rune) bool { return 0x1F3FB <= c && c <= 0x1F3FF }
 

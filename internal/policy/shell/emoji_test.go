@@ -21,7 +21,8 @@ func TestEmoji(t *testing.T) {
 		"\U0001f9d1\U0001f3fb\u200d\u2764\ufe0f\u200d\U0001f48b\u200d\U0001f9d1\U0001f3fc", // a kiss
 		"\U0001f3f3\ufe0f\u200d\U0001f308", "\U0001f3f4\u200d\u2620\ufe0f",                 // rainbow, pirates
 		"\U0001f575\ufe0f\u200d\u2642\ufe0f", "\U0001f575\U0001f3fd\u200d\u2642\ufe0f", // a detective
-		"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",                          // England
+		"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", // England
+		"1\ufe0f\u20e3", "0\ufe0f\u20e39\ufe0f\u20e3", "step 2\ufe0f\u20e3\u2764\ufe0f", // keys
 		"\u2764\ufe0f\u2764\ufe0f\U0001f469\u200d\U0001f4bbx\U0001f469\u200d\U0001f4bb", "\u2764\ufe0fls", // one after the other
 	} {
 		if doubted("git commit -m '" + good + "'") {
@@ -35,6 +36,7 @@ func TestEmoji(t *testing.T) {
 		"\U0001f3f3\u200d\U0001f308", "\u26f9\u200d\u2642", // not written in full
 		"\U0001f469\u200b\U0001f4bb", "\U0001f469\u2060\u200d\U0001f4bb", "\U0001f469\u202e\u200d\U0001f4bb", "\U0001f469\u200d\U0001f4bb\u202e",
 		"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067", "\U0001f3f4\U000e0075\U000e0073\U000e007f", "\U0001f3f4\U000e0067\U000e007f", // no flags
+		"\ufe0f\u20e3", "x\ufe0f\u20e3", "#\ufe0f\u20e3", "*\ufe0f\u20e3", "1\ufe0f\u20e3\ufe0f\u20e3", "\u0661\ufe0f\u20e3", "1\ufe0f\u200d\u20e3",
 		"\u2764\ufe0f\u202e", "\u2764\ufe0f\u200b", "\u2764\ufe0f\U000e0067",
 	} {
 		if !doubted("git commit -m '" + bad + "'") {

@@ -217,6 +217,10 @@ func (r *reader) characters(text string) {
 				i += n - 1
 				continue
 			}
+			if i > 0 && isDigit(text[i-1]) && strings.HasPrefix(text[i:], keycap) {
+				i += len(keycap) - 1
+				continue
+			}
 			c, n := utf8.DecodeRuneInString(text[i:])
 			if !(c == utf8.RuneError && n == 1) && visible(c) {
 				i += n - 1

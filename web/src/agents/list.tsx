@@ -40,8 +40,8 @@ function Row({ agent: a }: { agent: Agent }) {
     >
       <i class={`dot ${a.status === "busy" ? "works" : "rests"}`} aria-hidden="true" />
       <span>
-        <span class="name">{visibleLine(a.name)}</span>
-        {a.project?.name && <small>{visibleLine(a.project.name)}</small>}
+        <bdi class="name">{visibleLine(a.name)}</bdi>
+        {a.project?.name && <small><bdi>{visibleLine(a.project.name)}</bdi></small>}
         <small>{[w.states[a.status ?? "offline"], cost > 0 && w.cost(money(cost))].filter(Boolean).join(" · ")}</small>
       </span>
     </button>

@@ -79,7 +79,7 @@ function Form({ agent }: { agent: Agent }) {
         </label>
         <label>
           <span>
-            {w.minutes} {longest > 0 && <small>{w.most(span(longest))}</small>}
+            {w.minutes} {longest > 0 && <small>{w.most(String(longest / 60))}</small>}
           </span>
           <input type="number" name="minutes" inputMode="numeric" min="1" step="1" max={longest / 60 || undefined} value={minutes} onInput={(e) => setMinutes(e.currentTarget.value)} />
         </label>

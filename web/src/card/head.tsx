@@ -43,9 +43,9 @@ export function Where({ item: { request: r } }: { item: Item }) {
         <AgentMark of={r} />
         {repo && <Name of={repo} whole={r.repo?.root} />}
         {(r.repo?.branch || head) && <Name of={r.repo?.branch || words.card.atCommit(head!)} />}
-        {(r.machine ?? (severalHosts.value && r.host)) && <span>{visibleLine(r.machine ?? r.host!)}</span>}
+        {(r.machine ?? (severalHosts.value && r.host)) && <span><bdi>{visibleLine(r.machine ?? r.host!)}</bdi></span>}
         {!!r.allowedHere && <span data-ui="allowed-here">{words.card.allowedHere(r.allowedHere)}</span>}
-        {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
+        {r.agentLabel && <span><bdi>{visibleLine(r.agentLabel)}</bdi></span>}
         <Sample of={r} />
         {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
       </div>
@@ -63,7 +63,7 @@ function Name({ as: As = "span", id, of, whole = of }: { as?: "b" | "span"; id?:
   const ends = twoEnds(name);
   return (
     <>
-      <As id={id}>{all ? visibleLine(whole) : ends}</As>
+      <As id={id}><bdi>{all ? visibleLine(whole) : ends}</bdi></As>
       {ends !== name && (
         <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? words.past.less : words.context.all(visibleLine(whole).length)}

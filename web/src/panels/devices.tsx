@@ -83,7 +83,7 @@ function Row({ device: d, asked, ask, renamed }: { device: Device; asked: boolea
   return (
     <li class={state === "gone" ? "device gone" : "device"} data-ui="device">
       <div class="where">
-        <b>{visibleLine(d.name)}</b>
+        <b><bdi>{visibleLine(d.name)}</bdi></b>
         {mine && <span class="chip">{words.devices.thisBrowser}</span>}
         {d.codeOrigin && <span class="chip" data-ui="code">{words.devices.code[d.codeOrigin]}</span>}
         {d.verifies && <span class="chip">{words.verify.chip}</span>}

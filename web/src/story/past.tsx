@@ -26,7 +26,7 @@ export function Past({ item }: { item: Item }) {
   return (
     <li class={`past ${line?.tone ?? "gone"}`} data-ui="past" data-state={line?.tone}>
       <div class="where">
-        <AgentMark of={r} /> <b>{visibleLine(sessionName(r))}</b>
+        <AgentMark of={r} /> <b><bdi>{visibleLine(sessionName(r))}</bdi></b>
         <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
       </div>
       <div class="what">{saysOf(item)}</div>

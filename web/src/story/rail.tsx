@@ -28,13 +28,18 @@ export function Rail() {
         const id = place.sessionId;
         const s = stand.get(id);
         const project = visibleLine(sessionName(place));
-        const where = [s?.title && s.title !== project && twoEnds(project), place.repo?.branch && visibleLine(place.repo.branch)].filter(Boolean).join(" · ");
+        const where = [s?.title && s.title !== project && twoEnds(project), place.repo?.branch && visibleLine(place.repo.branch)].filter(Boolean);
         return (
           <button type="button" key={id} data-session={id} aria-pressed={selected.value === id} onClick={() => (selected.value = id)}>
             <i class={`dot ${waiting > 0 && stateDot(s) !== "plan" ? "asks" : stateDot(s)}`} aria-hidden="true" />
             <span>
-              <span class="name">{names.get(id)}</span>
-              {where && <small>{where}</small>}
+              <bdi class="name">{names.get(id)}</bdi>
+              {where.length > 0 && (
+                <small>
+                  <bdi>{where[0]}</bdi>
+                  {where[1] && <> · <bdi>{where[1]}</bdi></>}
+                </small>
+              )}
               <small>
                 <AgentMark of={place} /> {s?.state ? stateWords(s) : words.feed.states.blocked_on_permission}
               </small>

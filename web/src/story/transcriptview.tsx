@@ -72,12 +72,12 @@ function SessionHead({ info }: { info: SessionInfo | undefined }) {
   const subs = (info.actors ?? []).filter((a) => a.kind === "subagent" && a.running);
   return (
     <header class="session-head" data-ui="session">
-      <h2>{info.title || words.desk.whatHappened}</h2>
+      <h2><bdi>{info.title || words.desk.whatHappened}</bdi></h2>
       <p class="where">
         <b class={`state ${info.state ?? "unknown"}`}>{stateWords(info)}</b>
         {!info.agentProcess && info.state !== "exited" && info.lastEventAt && <span>{words.feed.heard(agoWords(now.value - Date.parse(info.lastEventAt)))}</span>}
-        {info.repo?.branch && <span class="branch">{visibleLine(info.repo.branch)}</span>}
-        {info.host && <span>{visibleLine(info.host)}</span>}
+        {info.repo?.branch && <span class="branch"><bdi>{visibleLine(info.repo.branch)}</bdi></span>}
+        {info.host && <span><bdi>{visibleLine(info.host)}</bdi></span>}
         {subs.map((a) => (
           <span class="chip" key={a.actor_id}>
             {visibleLine(a.display_name)}
@@ -126,7 +126,7 @@ function Content({ row: r, session }: { row: Row; session: SessionInfo | undefin
       );
     case "words":
       return (
-        <li id={`e${r.pos}`} class={`said-by agent${r.sub ? " sub" : ""}`} data-ui="words" data-kind="message">
+        <li id={`e${r.pos}`} class={`said-by${r.sub ? " sub" : ""}`} data-ui="words" data-kind="message">
           <span class="who">
             {r.sub ? words.feed.subagent : words.feed.agent} <Time ts={r.ts} />
           </span>

@@ -3,7 +3,7 @@
 // not look like the same pictures without those characters.
 import type { ComponentChildren } from "preact";
 
-const written = /\p{Extended_Pictographic}\p{EMod}?(?:⟦U\+(?:FE0F|E00[67].)⟧)*(?:⟦U\+200D⟧\p{Extended_Pictographic}\p{EMod}?(?:⟦U\+FE0F⟧)?)*/gu;
+const written = /\d⟦U\+FE0F⟧⟦U\+20E3⟧|\p{Extended_Pictographic}\p{EMod}?(?:⟦U\+(?:FE0F|E00[67].)⟧)*(?:⟦U\+200D⟧\p{Extended_Pictographic}\p{EMod}?(?:⟦U\+FE0F⟧)?)*/gu;
 
 let known: RegExp | undefined;
 try {
