@@ -149,6 +149,7 @@ func TestGoTypes(t *testing.T) {
 	})
 	check(t, "Record", hook.Record{ID: "r", RequestID: "id", Step: hook.StepDelivered, Time: now})
 	check(t, "Record", hook.Record{ID: "r", RequestID: hook.KeyEntry("k"), Step: hook.StepRevoked, Time: now, By: &by, Revoked: &hook.RevokedKey{DeviceID: "d", DeviceName: "phone", PublicKey: *decision.PublicKey, At: now}})
+	check(t, "Record", hook.Record{ID: "r", RequestID: hook.ShownEntry("id"), Step: hook.StepShown, Time: now, By: &by, Key: "k"})
 	check(t, "PermissionRequest", hook.Request{ID: "id", InputSHA256: digest, PayloadSHA256: digest, OnTimeout: hook.Abstain, Channel: hook.ChannelPlain})
 }
 
