@@ -75,6 +75,7 @@ var plan = []struct {
 		internal/relay/tunnel
 		internal/relay/uplink
 		internal/reqcontext
+		internal/screens
 		internal/server
 		internal/setup/doctor
 		internal/setup/hookconf
@@ -228,6 +229,8 @@ var plan = []struct {
 
 	{"internal/reqcontext", "broker internal/hook", "what it holds goes nowhere but into answers: it knows no store, no stream and no log"},
 
+	{"internal/screens", "broker internal/hook", "it writes down who looked, and knows no answer"},
+
 	{"internal/server", `
 		broker
 		internal/agent/agents
@@ -315,7 +318,7 @@ var modules = []struct {
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/host/executor internal/store/reader internal/store/stream internal/setup/update", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/fleet internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/setup/sample internal/store/stream", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/fleet internal/host/executor internal/outlet/hookd internal/outlet/notify internal/screens internal/server internal/setup/phone internal/setup/sample internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/host/hostlink internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},

@@ -156,6 +156,7 @@ func TestGoTypes(t *testing.T) {
 		Agent: "a", SessionID: "s", HostID: "h", Kind: hook.MessagePrompt, PromptSHA256: digest, Options: &hook.MessageOptions{BudgetUSD: 1, TimeoutSeconds: 60, AutoPR: true}, ExpiresAt: now.Format(time.RFC3339),
 		Signature: "s", PublicKey: decision.PublicKey,
 	}}})
+	check(t, "Record", hook.Record{ID: "r", RequestID: hook.ShownEntry("id"), Step: hook.StepShown, Time: now, By: &by, Key: "k"})
 	check(t, "PermissionRequest", hook.Request{ID: "id", InputSHA256: digest, PayloadSHA256: digest, OnTimeout: hook.Abstain, Channel: hook.ChannelPlain})
 }
 

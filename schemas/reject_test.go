@@ -65,6 +65,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"PushChange":          {{`{"settings":{"sessions":{"mode":"some"}}}`, "/settings/sessions/mode"}, {`{"device":"x"}`, ""}, {`{"signature":null}`, ""}},
 	"Notifications":       {{`{"notices":null}`, ""}, {`{"devices":[{"id":"x","endpoint":"https://x"}]}`, "/devices/0"}},
 	"PushMessage":         {{`{"type":"allow"}`, "/type"}, {`{"toolInput":{}}`, ""}, {`{"waiting":-1}`, "/waiting"}, {`{"gone":[{}]}`, "/gone/0"}},
+	"OnScreen":            {{`{"requests":[]}`, "/requests"}, {`{"requests":[1]}`, "/requests/0"}, {`{"requests":null}`, ""}, {`{"device":"x"}`, ""}},
 	"PushSettings":        {{`{"quiet":[{"from":"25:00","to":"07:00"}]}`, "/quiet/0/from"}, {`{"afterseconds":1}`, ""}},
 	"PushSubscription":    {{`{"endpoint":null}`, ""}, {`{"keys":{"auth":null}}`, "/keys"}},
 	"Webhook":             {{`{"type":"request.allowed"}`, "/type"}, {`{"data":{"command":"ls"}}`, "/data"}, {`{"timestamp":1}`, "/timestamp"}},

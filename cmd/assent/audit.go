@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,12 +61,14 @@ func (a *app) auditSearchCmd() *cobra.Command {
 	var q auditQuery
 	c := &cobra.Command{
 		Use:   "search",
-		Short: "Show the requests that a device or a rule decided",
-		Long: `Show past requests, newest first: when each one was decided, its outcome, who or what decided, and
-whether the device's signature fits; the signature is verified again with the key that the record
-holds. Name a device by its name, its id or its key, and a rule by its id. Exits 1 if a signature
-does not fit the record.`,
+		Short: "Show the requests that a device or a rule decided, or a device showed",
+		Long: `Show past requests, newest first: when each one was decided, its outcome, who or what decided,
+whether the device's signature fits, and which devices had the request on their screen; the
+signature is verified again with the key that the record holds, and who had it on the screen is
+the broker's word. Name a device by its name, its id or its key, and a rule by its id. Exits 1 if a
+signature does not fit the record.`,
 		Example: `  assent audit search --device "Alice's phone" --since 7d
+  assent audit search --shown-to "Alice's phone" --outcome expired
   assent audit search --rule go-test --since 24h --json
   assent audit search --risk danger --outcome allowed --since 30d`,
 		Args: noArgs,
@@ -104,6 +107,7 @@ does not fit the record.`,
 	f := c.Flags()
 	f.StringVar(&q.since, "since", "7d", "how far back")
 	f.StringVar(&q.Device, "device", "", "decided by the device of this name or id, or by a device or token with this key")
+	f.StringVar(&q.ShownTo, "shown-to", "", "was on the screen of the device of this name, id or key, says the broker")
 	f.StringVar(&q.Rule, "rule", "", "decided by the rule of this id")
 	f.StringVar((*string)(&q.Risk), "risk", "", "calm, normal, attention or danger")
 	f.StringVar((*string)(&q.Outcome), "outcome", "", "allowed, denied, expired, withdrawn or handed_back")
@@ -117,8 +121,8 @@ func (a *app) auditReportCmd() *cobra.Command {
 		Use:   "report",
 		Short: "Write all decisions as a table",
 		Long: `Write past requests, newest first, as comma-separated values or as lines of JSON: times, agent,
-directory, tool, the digest of the tool's input, outcome, who or what decided, the key, and
-whether the signature fits. The report holds no inputs and no text of an agent. Cells that a
+directory, tool, the digest of the tool's input, outcome, who or what decided, the key, whether
+the signature fits, and on which devices' screens each was, and when. The report holds no inputs and no text of an agent. Cells that a
 spreadsheet could take for a formula begin with an apostrophe. Exits 1 if a signature does not fit
 the record, after the complete report.`,
 		Example: "  assent audit report --since 30d --format csv > decisions.csv\n  assent audit report --since 7d --format json | jq -r '.byName'",
@@ -174,8 +178,10 @@ func misfit(n int) error {
 func (c *client) audit(ctx context.Context, since time.Time, q *audit.Query, visit func(r *audit.Row, sentence string) error) error {
 	return c.eachEnded(ctx, since, func(r *api.Request) error {
 		row := audit.RowOf(r, nil)
-		// A device or a token may be named by its key, which only the records have.
-		if q.Device == "" && !q.Meant(&row) || q.Device != "" && row.ByKind != hook.KindDevice && row.ByKind != hook.KindToken {
+		// A device or a token may be named by its key, which only the records have; so is who it was shown to.
+		first := *q
+		first.ShownTo = ""
+		if q.Device == "" && !first.Meant(&row) || q.Device != "" && row.ByKind != hook.KindDevice && row.ByKind != hook.KindToken {
 			return nil
 		}
 		var records []api.Record
@@ -209,6 +215,13 @@ func auditLine(r *audit.Row, sentence string) string {
 	}
 	if r.Edited {
 		line += ", edited"
+	}
+	if len(r.ShownTo) > 0 {
+		names := make([]string, len(r.ShownTo))
+		for i, s := range r.ShownTo {
+			names[i] = show.Line(s.Who())
+		}
+		line += ", shown to " + strings.Join(names, ", ")
 	}
 	if r.Risk != "" {
 		line += "  " + string(r.Risk)

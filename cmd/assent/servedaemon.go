@@ -26,6 +26,7 @@ import (
 	"assent/internal/policy/files"
 	"assent/internal/policy/grants"
 	"assent/internal/policy/published"
+	"assent/internal/screens"
 	"assent/internal/server"
 	"assent/internal/setup/phone"
 	"assent/internal/store/follow"
@@ -63,6 +64,7 @@ type daemon struct {
 	others   *cluster // nil: a record of its own
 	requests *metrics.Requests
 	broker   *broker.Broker
+	screens  *screens.Recorder
 
 	// Who hears of what tools did.
 	mutations *rabbit.Publisher // nil: no RabbitMQ

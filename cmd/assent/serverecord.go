@@ -13,6 +13,7 @@ import (
 	"assent/internal/metrics"
 	"assent/internal/policy/files"
 	"assent/internal/reqcontext"
+	"assent/internal/screens"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
 )
@@ -38,6 +39,8 @@ func (d *daemon) openRecord(ctx context.Context) error {
 	if damage := d.streams.Damage(); damage != nil {
 		fmt.Fprintf(d.err, "assent: %s\n", readable(damage.Error()))
 	}
+
+	d.screens = screens.New(d.streams, d.warnf)
 
 	// The tree over the record, for whoever has to verify it.
 	if d.proof, err = openTree(ctx, d.stateDir, &d.f, d.streams, d.warnf); err != nil {
@@ -70,7 +73,7 @@ func (d *daemon) openHistory() (err error) {
 		Path:   filepath.Join(d.stateDir, "history.db"),
 		Events: d.streams.EventsAfter, Records: d.streams.RecordsAfter, EventsNow: d.streams.EventsNow, RecordsNow: d.streams.RecordsNow,
 		Settled: d.streams.Settled, EventBounds: d.streams.EventBounds,
-		Decode: readPayload, Detail: readDetail, Forget: forgetting(d.proof, d.streams), Free: d.streams.Free, Busy: d.streams.Writing,
+		Decode: readPayload, Detail: readDetail, Forget: forgetting(d.proof, d.streams, d.screens), Free: d.streams.Free, Busy: d.streams.Writing,
 		Retention: time.Duration(d.f.historyDays) * 24 * time.Hour, Logf: d.warnf,
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ func (d *daemon) run(g *group) {
 		g.run("hookd", func(ctx context.Context) error { return d.emitted.Serve(ctx, d.emitSocket) })
 	}
 	g.run("messages", d.messages.Run)
+	g.run("screens", d.screens.Run)
 	g.run("schemas", d.schema.Run)
 	g.run("notifications", d.ring.Run)
 	if d.others != nil {

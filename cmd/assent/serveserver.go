@@ -24,7 +24,7 @@ func (d *daemon) openServer(ctx context.Context) (err error) {
 	health := &readiness{streams: d.streams, socket: d.unix}
 	suggested := suggest.NewStanding(d.book, pastOfBroker(d.broker))
 	d.srv, err = server.New(server.Config{
-		Broker: d.broker, Auth: d.who, Publish: d.publish, Mismatches: d.schema.Report, History: d.hist, Push: d.ring, Notifies: d.ring.Tells,
+		Broker: d.broker, Auth: d.who, Saw: d.screens.Saw, Publish: d.publish, Mismatches: d.schema.Report, History: d.hist, Push: d.ring, Notifies: d.ring.Tells,
 		Hold: d.f.hold, HoldUnseen: d.f.unattended == unattendedHold, Ready: health.check, Forgot: forgot, Shared: d.f.natsURL != "",
 		Rules: d.book.Eval, Contain: intake.Contain{Rewrite: d.gate.Rewrite, First: d.once.First}, InForce: d.book.InForce, Views: d.views, Secret: d.secret,
 		Observed: d.changes.Observe, Forgotten: d.changes.Forget, Messages: d.messages, Agents: d.hosts, PublishAgent: d.streams.PublishAgent, ForgetAgent: d.streams.ForgetAgent, AgentsUnread: !d.streams.KeepsAgents(),
@@ -91,6 +91,6 @@ func (d *daemon) collectors(health *readiness) []prometheus.Collector {
 	return slices.Concat(
 		metrics.Process(), server.SlotMetrics(listeners), d.relay.metrics(), d.requests.Collectors(), metrics.Approvers(d.who), metrics.Contexts(d.views.Contexts),
 		d.spool.metrics(), d.mutations.Collectors(), ledgerMetrics(d.ledgers), d.emitted.Collectors(), d.ring.Collectors(), d.schema.Collectors(),
-		[]prometheus.Collector{health.collector(), metrics.Streams(d.streams, followers)}, treeMetrics(d.proof),
+		[]prometheus.Collector{health.collector(), metrics.Streams(d.streams, followers)}, treeMetrics(d.proof), screenMetrics(d.screens),
 	)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"assent/internal/hook"
+	"assent/internal/screens"
 	"assent/internal/store/stream"
 	"assent/internal/store/tree"
 )
@@ -20,9 +21,10 @@ func openTree(ctx context.Context, stateDir string, f *serveFlags, streams *stre
 	return tree.Open(ctx, tree.Config{Store: streams, Key: key, Decode: stream.DecodeEntry, Shared: f.natsURL != "", Repair: f.repair, Logf: logf})
 }
 
-// forgetting is streams.Forget, after the tree has said what is going to be removed.
-func forgetting(t *tree.Log, streams *stream.Stream) func(context.Context, []uint64, []string, func(hook.Event) bool) error {
+// forgetting is streams.Forget, after the tree has said what is going to be removed, and no more comes to that.
+func forgetting(t *tree.Log, streams *stream.Stream, seen *screens.Recorder) func(context.Context, []uint64, []string, func(hook.Event) bool) error {
 	return func(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
+		seen.Forget(requests)
 		// Messages go first: they may still take steps, and the tree has to know of each entry that goes.
 		messages, rest := []string(nil), []string(nil)
 		for _, id := range requests {

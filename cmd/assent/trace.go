@@ -26,8 +26,8 @@ func (a *app) traceCmd() *cobra.Command {
 		Use:   "trace NUMBER|ID",
 		Short: "Show the full history of one request",
 		Long: `Show the full history of one request, pending or past: every recorded step, what the agent asked
-for, what a device showed of it and signed, and what was allowed instead if somebody edited the
-request. The last digits of a number are enough if no other request of the last hour ends in them;
+for, which devices had it on their screen and since when, what a device showed of it and signed, and
+what was allowed instead if somebody edited the request. The last digits of a number are enough if no other request of the last hour ends in them;
 the beginning of an id, if it is unique among the pending requests and the last hundred that ended.
 A device's signature is verified again, with the key that the record holds; exits 1 if the
 signature does not fit the record.
@@ -160,6 +160,9 @@ func recordLine(r *api.Record) string {
 	if r.Reason != "" {
 		line += " (" + show.Line(r.Reason) + ")"
 	}
+	if r.Step == hook.StepShown && r.By != nil {
+		return line + "  on the screen of " + show.Line(r.By.Who()) + ", says the broker"
+	}
 	if r.By != nil {
 		line += "  by " + show.Line(api.ApproverName(r.By))
 	}
@@ -196,7 +199,7 @@ func shownWords(r *api.Record) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%s  %-9s  seq %d  to %s, who signed that it was: %s", at.Local().Format("2006-01-02 15:04:05.000"), api.StepShown, r.Seq, show.Line(api.ApproverName(r.By)), elide(show.Line(r.Decision.Shown), 300))
+	return fmt.Sprintf("%s  %-9s  seq %d  to %s, who signed that it was: %s", at.Local().Format("2006-01-02 15:04:05.000"), hook.StepShown, r.Seq, show.Line(api.ApproverName(r.By)), elide(show.Line(r.Decision.Shown), 300))
 }
 
 // recordDetail is what the step is about: the input that was asked for, and what was allowed in its place.

@@ -38,6 +38,19 @@ func decided(t *testing.T) api.Record {
 	return r
 }
 
+// TestTraceOfAScreen: it is said that the broker says so, and nothing of a signature.
+func TestTraceOfAScreen(t *testing.T) {
+	r := api.Record{Record: hook.Record{RequestID: hook.ShownEntry("id"), Step: hook.StepShown, Seq: 7, Time: time.Date(2026, 11, 30, 12, 3, 5, 0, time.Local), By: &hook.Approver{Kind: hook.KindDevice, Name: "pho\u202ene"}}}
+	words, fits := signatureWords(&r)
+	if got := recordLine(&r) + words; got != "2026-11-30 12:03:05.000  shown      seq 7  on the screen of pho⟦U+202E⟧ne, says the broker" || !fits {
+		t.Errorf("%q, %v", got, fits)
+	}
+	r.By = nil // which no broker writes
+	if got := recordLine(&r); !strings.HasSuffix(got, "seq 7") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestTraceVerifiesSignatures(t *testing.T) {
 	r := decided(t)
 	if words, fits := signatureWords(&r); !fits || words != "  signed by device pho⟦U+202E⟧ne, signature verified" {

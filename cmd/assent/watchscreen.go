@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 
 	"assent/internal/api"
 	"assent/internal/hook"
@@ -14,7 +16,8 @@ import (
 	"assent/internal/terminal"
 )
 
-// fill is watch on the whole screen. It owns the goroutine that follows the broker, which ends with it.
+// fill is watch on the whole screen. It owns the goroutine that follows the broker, and those that tell it what is on the screen; they
+// end with it.
 func (w *watch) fill(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -59,6 +62,9 @@ func (w *watch) fill(ctx context.Context) error {
 		}
 	}()
 	showed := map[string]bool{}
+	var tells sync.WaitGroup // which end with ctx
+	defer tells.Wait()
+	defer cancel()
 	now := func() *client { // a restarted broker has a new port and token
 		if b, err := w.broker(); err == nil {
 			return b
@@ -83,6 +89,9 @@ func (w *watch) fill(ctx context.Context) error {
 			if !showed[r.ID] {
 				showed[r.ID] = true
 				_ = w.app.shown.Add(r) // without it, a number has to be confirmed
+				tells.Go(func() {      // the record has it or not; nobody waits for that
+					_ = now().call(ctx, http.MethodPost, "/v1/shown", api.OnScreen{Requests: []string{r.ID}}, nil)
+				})
 			}
 		},
 		Always: terminal.AlwaysConfig{

@@ -112,6 +112,11 @@ func TestWatchFillsTheScreen(t *testing.T) {
 	w.see(`Press a again to allow(.|\n)*a again: allow`)
 	if rs := w.d.Pending(); len(rs) != 1 {
 		t.Fatalf("%d requests wait after one press", len(rs))
+	} else {
+		rig.Eventually(t, rig.Soon, "the record has that it was on this screen", func() bool {
+			on := w.d.Screens(rs[0].ID)
+			return len(on) == 1 && on[0].By.Kind == "owner-cli"
+		})
 	}
 	w.press("a")
 	if out := bad.Wait(); !strings.Contains(out, `"behavior":"allow"`) {

@@ -16,6 +16,7 @@ const otherTrace = `(() => {
 		requestId: "x",
 		steps: [
 			{step: "asked", time: "2026-11-28T08:19:50Z", seq: 1, place: "before"},
+			{step: "shown", time: "2026-11-28T08:19:55Z", seq: 2, by: {kind: "device", id: "e", name: "laptop"}, key: "thumbprint", place: "none"},
 			{step: "shown", time: "2026-11-28T08:19:57Z", seq: 2, by: {kind: "device", id: "d", name: "phone\u202e"}, shown: "not JSON", signature: "BAD", key: "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s", place: "missing"},
 			{step: "decided", time: "2026-11-28T08:19:58Z", seq: 2, by: {kind: "device", id: "d", name: "phone\u202e", codeOrigin: "independent"}, outcome: "allowed", signature: "BAD", key: "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s", place: "missing"},
 			{step: "delivered", time: "2026-11-28T08:19:59Z", seq: 3, place: "waits"},
@@ -35,6 +36,8 @@ func TestPageTraces(t *testing.T) {
 	b.Pair(d)
 	h := d.Hook(rig.Bash("s", "touch out.txt"))
 	b.See(rig.Open, "touch out.txt")
+	r := d.WaitPending(1)[0]
+	rig.Eventually(t, rig.Soon, "it is recorded that this page shows it", func() bool { return len(d.Screens(r.ID)) == 1 })
 	b.Tap(rig.Open + " [data-action=allow]")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Fatalf("the hook says %q", out)
@@ -46,18 +49,21 @@ func TestPageTraces(t *testing.T) {
 	const trace = row + " [data-ui=trace]"
 	b.See(trace, rig.Word("trace.steps.delivered"))
 	steps := rig.Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll("[data-ui=trace] li")].map(e => [e.dataset.step, e.dataset.signature, e.dataset.place].join(" "))`))
-	if got := strings.Join(steps, ", "); got != "asked none tree, shown good tree, decided good tree, delivered none tree" {
+	if got := strings.Join(steps, ", "); got != "asked none tree, shown none tree, shown good tree, decided good tree, delivered none tree" {
 		t.Errorf("the steps are %s", got)
 	}
-	if n := b.Count(trace + " time[datetime]"); n != 4 {
+	if n := b.Count(trace + " time[datetime]"); n != 5 {
 		t.Errorf("%d times", n)
 	}
 	b.See(trace+" [data-step=decided]", rig.Word("trace.signatures.good"))
 	b.See(trace+" [data-step=decided]", rig.Word("trace.code.broker"))
-	b.See(trace+" [data-step=decided] [data-ui=place]", rig.Word("trace.leaf", "2")[:4])
+	b.See(trace+" [data-step=decided] [data-ui=place]", rig.Word("trace.leaf", "3")[:4])
 	b.See(trace+" [data-step=asked]", rig.Word("trace.unsigned.broker"))
-	b.See(trace+" [data-step=shown]", "Bash")
-	b.See(trace+" [data-step=shown]", rig.Word("trace.all"))
+	const onScreen, signed = trace + " [data-step=shown][data-signature=none]", trace + " [data-step=shown][data-signature=good]"
+	b.See(onScreen, "says the broker")
+	b.See(onScreen, rig.Word("trace.unsigned.device"))
+	b.See(signed, "Bash")
+	b.See(signed, rig.Word("trace.all"))
 	b.See(trace, rig.Word("trace.word"))
 	b.See(trace, "assent audit verify")
 	b.Accessible("trace")
@@ -70,11 +76,12 @@ func TestPageTraces(t *testing.T) {
 	rig.Eventually(t, rig.Soon, "the trace is gone", func() bool { return !b.Has(trace) })
 	b.Tap(row + " [data-action=trace]")
 	for step, words := range map[string][]string{
-		"asked":     {rig.Word("trace.places.before")},
-		"shown":     {rig.Word("trace.signatures.BAD"), "not JSON", "phone⟦U+202E⟧"},
-		"decided":   {rig.Word("trace.signatures.BAD"), rig.Word("trace.places.missing"), rig.Word("trace.code.independent")},
-		"delivered": {rig.Word("trace.places.stopped")},
-		"refused":   {rig.Word("trace.places.none"), "nobody signed it"},
+		"asked":                      {rig.Word("trace.places.before")},
+		"shown][data-signature=none": {rig.Word("trace.onScreen", "laptop")},
+		"shown][data-signature=BAD":  {rig.Word("trace.signatures.BAD"), "not JSON", "phone⟦U+202E⟧"},
+		"decided":                    {rig.Word("trace.signatures.BAD"), rig.Word("trace.places.missing"), rig.Word("trace.code.independent")},
+		"delivered":                  {rig.Word("trace.places.stopped")},
+		"refused":                    {rig.Word("trace.places.none"), "nobody signed it"},
 	} {
 		for _, text := range words {
 			b.See(trace+" [data-step="+step+"]", text)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -114,10 +115,20 @@ func (d *Daemon) Until(id, what string, ok func(Request) bool) Request {
 	return r
 }
 
-// Trace returns the records of a request, oldest first.
+// Trace returns the records of a request, oldest first, without those that say who had it on the screen: see Screens.
 func (d *Daemon) Trace(id string) []Record {
 	d.T.Helper()
-	var rs []Record
+	return slices.DeleteFunc(d.recorded(id), func(r Record) bool { return r.Step == "shown" })
+}
+
+// Screens returns the records that say who had a request on the screen, oldest first.
+func (d *Daemon) Screens(id string) []Record {
+	d.T.Helper()
+	return slices.DeleteFunc(d.recorded(id), func(r Record) bool { return r.Step != "shown" })
+}
+
+func (d *Daemon) recorded(id string) (rs []Record) {
+	d.T.Helper()
 	d.Get("/v1/requests/"+id+"/trace", &rs)
 	return rs
 }

@@ -28,13 +28,10 @@ type AuditTrace struct {
 	Tree      AuditTree   `json:"tree"`
 }
 
-// StepShown is the step of an AuditTrace at which a device showed the request to who decided. The record has it with the decision.
-const StepShown hook.Step = "shown"
-
 // AuditStep is one step of an AuditTrace.
 type AuditStep struct {
 	Step hook.Step `json:"step"`
-	// Time is by the broker's clock, and that of StepShown by the device's: when it had been shown, and was signed.
+	// Time is by the broker's clock, and where Shown is set by the device's: when it had been shown, and was signed.
 	Time    time.Time      `json:"time"`
 	Seq     uint64         `json:"seq,omitempty"` // in the record
 	By      *hook.Approver `json:"by,omitempty"`
@@ -43,11 +40,13 @@ type AuditStep struct {
 	Failure string         `json:"failure,omitempty"`
 	// EventSeq is the event that proved the step, as in a record.
 	EventSeq uint64 `json:"eventSeq,omitempty"`
-	// Shown is what the device said that it showed, a JSON text of its own.
+	// Shown is what the device said that it showed, a JSON text of its own, of a hook.StepShown that stands with the decision. One
+	// without it is an entry of the record: the word of a page, which nobody signed.
 	Shown     string `json:"shown,omitempty"`
 	Edited    bool   `json:"edited,omitempty"`
 	Contained bool   `json:"contained,omitempty"`
-	// Signature is a value of audit.Signature, and Key the thumbprint of the key that made it, or of the rules'.
+	// Signature is a value of audit.Signature, and Key the thumbprint of the key that made it, or of the rules'; without a
+	// signature that of a device that had the request on its screen.
 	Signature string `json:"signature,omitempty"`
 	Key       string `json:"key,omitempty"`
 	SignedAt  string `json:"signedAt,omitempty"` // as the device wrote it
@@ -75,4 +74,9 @@ type AuditTree struct {
 	Wrong   string `json:"wrong,omitempty"`
 	Stopped string `json:"stopped,omitempty"`
 	Late    string `json:"late,omitempty"`
+}
+
+// OnScreen says that requests are on the screen of whoever sends it (schema OnScreen).
+type OnScreen struct {
+	Requests []string `json:"requests"`
 }

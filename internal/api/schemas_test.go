@@ -49,6 +49,7 @@ var objects = map[string]any{ // read-only
 	"RenameDevice":       api.RenameDevice{},
 	"NewToken":           api.NewToken{},
 	"Notifications":      notify.Overview{},
+	"OnScreen":           api.OnScreen{},
 	"Pairing":            api.Pairing{},
 	"PairingPoll":        api.PairingPoll{},
 	"PairingStart":       api.PairingStart{},

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"encoding/csv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,8 @@ func signed(t *testing.T) (api.Request, []api.Record) {
 		{Record: hook.Record{RequestID: "r-1", Step: hook.StepAsked, Time: at}},
 		{Record: hook.Record{RequestID: "r-1", Step: hook.StepDecided, Time: at, Decision: &d, By: by, Outcome: hook.Allowed}},
 		{Record: hook.Record{RequestID: "r-1", Step: hook.StepDelivered, Time: at.Add(2 * time.Second)}},
+		{Record: hook.Record{RequestID: hook.ShownEntry("r-1"), Step: hook.StepShown, Time: at.Add(3 * time.Second), By: &hook.Approver{Kind: hook.KindDevice, ID: "d-2", Name: "laptop"}, Key: "thumb"}},
+		{Record: hook.Record{RequestID: hook.ShownEntry("r-1"), Step: hook.StepShown, Time: at.Add(4 * time.Second), By: &hook.Approver{Kind: hook.KindOwner}}},
 	}
 }
 
@@ -47,7 +50,13 @@ func TestRow(t *testing.T) {
 	if r.ByDevice("") || r.ByDevice("other") || r.ByRule("d-1") {
 		t.Errorf("%+v is another's, too", r)
 	}
+	if want := []audit.Screen{
+		{Kind: hook.KindDevice, ID: "d-2", Name: "laptop", Key: "thumb", Time: q.CreatedAt.Add(3 * time.Second)}, {Kind: hook.KindOwner, Time: q.CreatedAt.Add(4 * time.Second)},
+	}; !slices.Equal(r.ShownTo, want) {
+		t.Errorf("shown to %+v", r.ShownTo)
+	}
 	for q, want := range map[audit.Query]bool{
+		{ShownTo: "laptop"}: true, {ShownTo: "d-2", Device: "d-1"}: true, {ShownTo: "device:thumb"}: true, {ShownTo: "d-1"}: false, {ShownTo: "device:"}: false,
 		{}: true, {Device: "d-1"}: true, {Device: "d-2"}: false, {Rule: "d-1"}: false, {Outcome: hook.Allowed, Device: r.Key}: true, {Outcome: hook.Denied}: false, {Risk: hook.Danger}: false,
 	} {
 		if q.Meant(&r) != want {

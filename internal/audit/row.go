@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,25 @@ type Row struct {
 	Verified  bool            `json:"verified,omitempty"` // the device's owner was verified for it
 	Signature Signature       `json:"signature,omitempty"`
 	Delivery  string          `json:"delivery,omitempty"` // the last that was heard: delivered, refused, confirmed, overruled
+	// ShownTo are the devices that had the request on their screen, the first one first, as the broker took it down.
+	ShownTo []Screen `json:"shownTo,omitempty"`
+}
+
+// Screen is one that a request was on. Name and ID are of the device; of the owner's terminal there is its Kind alone.
+type Screen struct {
+	Kind string    `json:"kind"`
+	ID   string    `json:"id,omitempty"`
+	Name string    `json:"name,omitempty"`
+	Key  string    `json:"key,omitempty"` // thumbprint of the device's key
+	Time time.Time `json:"time"`
+}
+
+// Who names it for a person, as of hook.Approver. The caller makes it safe to look at.
+func (s *Screen) Who() string { return (&hook.Approver{Kind: s.Kind, ID: s.ID, Name: s.Name}).Who() }
+
+// is says whether it is that of the device of this name, id or key.
+func (s *Screen) is(device string) bool {
+	return device == s.Name || device == s.ID || s.Key != "" && (device == s.Key || device == "device:"+s.Key)
 }
 
 // RowOf is the row of a request that ended and of its records.
@@ -63,6 +83,8 @@ func RowOf(q *api.Request, records []api.Record) Row {
 		switch {
 		case rec.Step == hook.StepDelivered && r.Delivered.IsZero():
 			r.Delivered = rec.Time.UTC()
+		case rec.Step == hook.StepShown && rec.By != nil:
+			r.ShownTo = append(r.ShownTo, Screen{rec.By.Kind, rec.By.ID, rec.By.Name, rec.Key, rec.Time.UTC()})
 		case rec.Decision != nil || rec.HandBack != nil:
 			r.Signature = Verify(rec)
 			r.Key = KeyOf(rec, r.Signature)
@@ -74,13 +96,14 @@ func RowOf(q *api.Request, records []api.Record) Row {
 // Query says which rows are meant; an empty member means all.
 type Query struct {
 	Device, Rule string // see ByDevice, ByRule
+	ShownTo      string // name, id or key of a device that had it on its screen
 	Risk         hook.Risk
 	Outcome      hook.Outcome
 }
 
 // Meant says whether a row is.
 func (q *Query) Meant(r *Row) bool {
-	return (q.Device == "" || r.ByDevice(q.Device)) && (q.Rule == "" || r.ByRule(q.Rule)) && (q.Risk == "" || r.Risk == q.Risk) && (q.Outcome == "" || r.Outcome == q.Outcome)
+	return (q.Device == "" || r.ByDevice(q.Device)) && (q.Rule == "" || r.ByRule(q.Rule)) && (q.ShownTo == "" || r.WasShownTo(q.ShownTo)) && (q.Risk == "" || r.Risk == q.Risk) && (q.Outcome == "" || r.Outcome == q.Outcome)
 }
 
 // ByDevice says whether the device of this name or id, or who has this key, decided.
@@ -89,6 +112,11 @@ func (r *Row) ByDevice(device string) bool {
 		return true
 	}
 	return r.ByKind == hook.KindDevice && (device == r.ByName || device == r.ByID)
+}
+
+// WasShownTo says whether the device of this name, id or key had it on its screen.
+func (r *Row) WasShownTo(device string) bool {
+	return slices.ContainsFunc(r.ShownTo, func(s Screen) bool { return s.is(device) })
 }
 
 // ByRule says whether the rule of this id decided.
@@ -101,13 +129,17 @@ type CSV struct{ w *csv.Writer }
 func NewCSV(to io.Writer) (*CSV, error) {
 	c := &CSV{csv.NewWriter(to)}
 	return c, c.w.Write([]string{"request", "asked", "settled", "delivered", "outcome", "reason", "agent", "session", "directory", "tool", "inputSha256", "risk",
-		"edited", "contained", "byKind", "byId", "byName", "key", "verified", "signature", "delivery", "codeOrigin"})
+		"edited", "contained", "byKind", "byId", "byName", "key", "verified", "signature", "delivery", "codeOrigin", "shownTo"})
 }
 
 // Write writes a row.
 func (c *CSV) Write(r *Row) error {
+	screens := make([]string, len(r.ShownTo))
+	for i := range r.ShownTo {
+		screens[i] = r.ShownTo[i].Who() + " " + stamp(r.ShownTo[i].Time)
+	}
 	cells := []string{r.Request, stamp(r.Asked), stamp(r.Settled), stamp(r.Delivered), string(r.Outcome), r.Reason, r.Agent, r.Session, r.Directory, r.Tool, r.InputSHA256, string(r.Risk),
-		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery, string(r.Code)}
+		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery, string(r.Code), strings.Join(screens, "; ")}
 	for i := range cells {
 		cells[i] = harmless(show.Line(cells[i])) // names and directories are foreign, and may be read at a terminal
 	}

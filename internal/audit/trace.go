@@ -98,7 +98,7 @@ func TraceOf(id string, records []api.Record, p *Place) api.AuditTrace {
 			s.SignedAt = d.SignedAt
 			if at, ok := ShownAt(r); ok {
 				shown := s
-				shown.Step, shown.Time, shown.Shown = api.StepShown, at, d.Shown
+				shown.Step, shown.Time, shown.Shown = hook.StepShown, at, d.Shown
 				shown.Outcome, shown.Edited, shown.Contained = "", false, false
 				t.Steps = append(t.Steps, shown)
 			}
@@ -119,10 +119,12 @@ func ShownAt(r *api.Record) (time.Time, bool) {
 	return at.UTC(), err == nil
 }
 
-// KeyOf is the thumbprint of the key that signed a step, or the rules that decided, given what verifying it came to; "" where
-// none is said to have.
+// KeyOf is the thumbprint of the key that signed a step, or the rules that decided, given what verifying it came to; of a device
+// that had the request on its screen its own; "" where there is none.
 func KeyOf(r *api.Record, s Signature) string {
 	switch {
+	case r.Step == hook.StepShown:
+		return r.Key
 	case s == Rules, s == RulesOver:
 		return auth.Thumbprint(r.Decision.Rules.PublicKey)
 	case r.Decision != nil && r.Decision.PublicKey != nil:

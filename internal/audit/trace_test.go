@@ -30,33 +30,37 @@ func traced(t *testing.T) []api.Record {
 	by := &hook.Approver{Kind: "device", ID: "d-1", Name: "phone", CodeOrigin: hook.CodeIndependent}
 	return []api.Record{
 		{Record: hook.Record{RequestID: "r-1", Step: hook.StepAsked, Time: at, Seq: 7}},
+		{Record: hook.Record{RequestID: hook.ShownEntry("r-1"), Step: hook.StepShown, Time: at.Add(2 * time.Second), Seq: 8, By: &hook.Approver{Kind: "device", ID: "d-2", Name: "laptop"}, Key: "thumbprint"}},
 		{Record: hook.Record{RequestID: "r-1", Step: hook.StepDecided, Time: at.Add(8 * time.Second), Seq: 9, Decision: &d, By: by, Outcome: hook.Allowed}},
 		{Record: hook.Record{RequestID: "r-1", Step: hook.StepDelivered, Time: at.Add(9 * time.Second), Seq: 10}},
 		{Record: hook.Record{RequestID: "r-1", Step: hook.StepConfirmed, Time: at.Add(10 * time.Second), Seq: 12}},
 	}
 }
 
-// A trace has a step of its own for what the device showed, and says of each where in the tree it is, or why it is not.
+// A trace has a step for each device that had the request on its screen, and one for what the device showed that decided, and says of each where in the tree it is, or why it is not.
 func TestTrace(t *testing.T) {
 	records := traced(t)
-	place := audit.Place{Leaves: []audit.Leaf{{Seq: 9, N: 4}, {Seq: 10, N: 5}}, Why: map[uint64]string{7: tree.WhyBefore, 12: tree.WhyWaits}}
+	place := audit.Place{Leaves: []audit.Leaf{{Seq: 8, N: 3}, {Seq: 9, N: 4}, {Seq: 10, N: 5}}, Why: map[uint64]string{7: tree.WhyBefore, 12: tree.WhyWaits}}
 	got := audit.TraceOf("r-1", records, &place)
 	var steps []hook.Step
 	var places []string
 	for _, s := range got.Steps {
 		steps, places = append(steps, s.Step), append(places, s.Place)
 	}
-	if want := []hook.Step{hook.StepAsked, api.StepShown, hook.StepDecided, hook.StepDelivered, hook.StepConfirmed}; !slices.Equal(steps, want) {
+	if want := []hook.Step{hook.StepAsked, hook.StepShown, hook.StepShown, hook.StepDecided, hook.StepDelivered, hook.StepConfirmed}; !slices.Equal(steps, want) {
 		t.Fatalf("steps %v", steps)
 	}
-	if want := []string{api.PlaceNever, api.InTree, api.InTree, api.InTree, api.PlaceLater}; !slices.Equal(places, want) {
+	if want := []string{api.PlaceNever, api.InTree, api.InTree, api.InTree, api.InTree, api.PlaceLater}; !slices.Equal(places, want) {
 		t.Errorf("places %v", places)
 	}
-	shown, decided := got.Steps[1], got.Steps[2]
+	seen, shown, decided := got.Steps[1], got.Steps[2], got.Steps[3]
+	if seen.By.Name != "laptop" || seen.Shown != "" || seen.Signature != "" || seen.Key != "thumbprint" || seen.Seq != 8 || !seen.Time.Equal(records[1].Time) || *seen.Leaf != 3 {
+		t.Errorf("on a screen: %+v", seen) // the broker's word, and nobody's signature
+	}
 	if shown.Time != time.Date(2026, 11, 28, 5, 0, 7, 500_000_000, time.UTC) || shown.Shown != `{"sentence":"Lists files"}` || shown.By.Name != "phone" || *shown.Leaf != 4 || shown.Signature != string(audit.Good) {
 		t.Errorf("shown: %+v", shown)
 	}
-	if decided.Signature != string(audit.Good) || decided.Key != auth.Thumbprint(*records[1].Decision.PublicKey) || decided.By.CodeOrigin != hook.CodeIndependent || decided.Shown != "" || decided.Outcome != hook.Allowed {
+	if decided.Signature != string(audit.Good) || decided.Key != auth.Thumbprint(*records[2].Decision.PublicKey) || decided.By.CodeOrigin != hook.CodeIndependent || decided.Shown != "" || decided.Outcome != hook.Allowed {
 		t.Errorf("decided: %+v", decided)
 	}
 	text, err := json.Marshal(got)
@@ -67,8 +71,8 @@ func TestTrace(t *testing.T) {
 		t.Error(err)
 	}
 
-	records[1].Decision.Shown = `{"sentence":"Deletes files"}`
-	if got := audit.TraceOf("r-1", records, &place); got.Steps[1].Signature != string(audit.Bad) || got.Steps[2].Signature != string(audit.Bad) {
+	records[2].Decision.Shown = `{"sentence":"Deletes files"}`
+	if got := audit.TraceOf("r-1", records, &place); got.Steps[2].Signature != string(audit.Bad) || got.Steps[3].Signature != string(audit.Bad) {
 		t.Errorf("what was shown was changed: %+v", got.Steps)
 	}
 	for _, rest := range []string{"", api.PlaceLater, api.PlaceNever} {
@@ -78,8 +82,8 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	// Nobody was shown what a rule decided, nor is it known of a decision that was not signed with a time.
-	records[1].By = &hook.Approver{Kind: hook.KindRule, ID: "x"}
-	if _, ok := audit.ShownAt(&records[1]); ok {
+	records[2].By = &hook.Approver{Kind: hook.KindRule, ID: "x"}
+	if _, ok := audit.ShownAt(&records[2]); ok {
 		t.Error("a rule was shown something")
 	}
 }

@@ -221,6 +221,14 @@ type Principal struct {
 	key       *signingKey     // of a device, or of a token that is bound to one; nil: nothing is signed
 }
 
+// Key is the thumbprint of the key that the caller signs with; "" of whoever has none.
+func (p Principal) Key() string {
+	if p.key == nil {
+		return ""
+	}
+	return Thumbprint(p.key.jwk)
+}
+
 // OnRevoke calls f in its own goroutine when the credential is revoked, here or by another
 // replica, or at once when it was already. stop cancels that, as of context.AfterFunc.
 func (p Principal) OnRevoke(f func()) (stop func() bool) {

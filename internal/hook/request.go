@@ -294,6 +294,8 @@ const (
 	StepOverruled Step = "overruled"
 	// StepRevoked is that of an entry which is about no request but about the key of a device, see KeyEntry.
 	StepRevoked Step = "revoked"
+	// StepShown is that of an entry which says that a device had the request on its screen, see ShownEntry. It settles nothing.
+	StepShown Step = "shown"
 )
 
 // Reasons of ended records, and of a handed-back request. They are words of the API.
@@ -347,4 +349,6 @@ type Record struct {
 	Revoked *RevokedKey `json:"revoked,omitempty"`
 	// Message is the step of a message, of an entry about one (MessageRecord); By is who sent it, of the first.
 	Message *MessageEntry `json:"message,omitempty"`
+	// Key is the thumbprint of the key of the device, of shown; By is the device. It signed nothing.
+	Key string `json:"key,omitempty"`
 }

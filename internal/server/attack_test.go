@@ -159,6 +159,9 @@ var targets = map[string]target{
 	"POST /v1/requests/{id}/handback": {need: auth.RoleApprove, ready: func(f *fort) strike {
 		return strike{path: "/v1/requests/" + f.waits() + "/handback", body: mustJSON(fields{"inputSha256": digest.Of([]byte("{}"))})}
 	}, want: 204, changes: true},
+	"POST /v1/shown": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		return strike{path: "/v1/shown", body: mustJSON(fields{"requests": []string{f.waits()}})}
+	}, want: 204, byDevice: true},
 	"POST /v1/ws/ticket": {need: auth.RoleView, ready: post("/v1/ws/ticket", fields{}), want: 200, byDevice: true},
 	"GET /v1/ws": {ready: func(f *fort) strike {
 		ticket, _ := f.auth.NewTicket(f.principal(auth.RoleView))

@@ -16,6 +16,7 @@ import (
 var bodies = map[string][]string{
 	"POST /v1/requests/{id}/decision":      {"behavior", "inputSha256"},
 	"POST /v1/requests/{id}/handback":      {"inputSha256"},
+	"POST /v1/shown":                       {"requests"},
 	"POST /v1/sessions/{id}/messages":      {"id", "prompt"},
 	"POST /v1/agents/{name}/messages":      {"expiresAt", "id", "kind", "sessionId"},
 	"POST /v1/rules":                       {"inputSha256", "proposal", "requestId"},
@@ -96,7 +97,11 @@ func TestBodiesByTheirSchemas(t *testing.T) {
 				try("without "+key, mustJSON(m), "/"+key)
 			}
 			for key := range good {
-				try(key+" is a list", with(key, `[1]`), "/"+key)
+				at := "/" + key
+				if o.Body == "OnScreen" { // it is one, of texts
+					at += "/0"
+				}
+				try(key+" is a list", with(key, `[1]`), at)
 				try(key+" is null", with(key, `null`), "/"+key)
 			}
 			try("unknown", with("a/b~c", `1`), "/a~1b~0c")

@@ -80,6 +80,9 @@ type Config struct {
 	AnswerBrokers func(host string, f func(ctx context.Context, question []byte) []byte) (stop func(), err error)
 	// ForgetAgent removes what was published of a session of an agent; nil: nothing was.
 	ForgetAgent func(ctx context.Context, session string) error
+	// Saw notes that a device, whose key has this thumbprint, has a request on its screen that waits. It must not block. nil: nobody
+	// keeps that.
+	Saw func(request string, by hook.Approver, key string)
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
 	// RequireVerification says for which allows everybody has to be verified by their device:

@@ -57,6 +57,37 @@ func FuzzDecisionBody(f *testing.F) {
 	})
 }
 
+// What passes as a list of requests on a screen is one, and a short one.
+func FuzzOnScreenBody(f *testing.F) {
+	id := "4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1"
+	for _, s := range []string{
+		`{"requests":["` + id + `"]}`, `{"requests":["` + id + `","` + id + `"]}`, `{"requests":[]}`, `{"requests":[null]}`, `{"requests":{}}`, `{"requests":["x"],"requests":[1]}`,
+		`{"Requests":["x"]}`, `{"requests":["` + strings.Repeat("x", 65) + `"]}`, `{"requests":[` + strings.Repeat(`"x",`, 50) + `"x"]}`, `[]`, "\xff", `{"requests":` + strings.Repeat("[", 20000),
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var list hook.JSON
+		if errs := decodeObject(body, map[string]any{"requests": &list}); len(errs) > 0 {
+			return
+		}
+		if differences, err := conform("OnScreen", body); err != nil {
+			t.Fatal(err)
+		} else if len(differences) > 0 {
+			return
+		}
+		var ids []string
+		if err := json.Unmarshal(list, &ids); err != nil || len(ids) == 0 || len(ids) > 50 {
+			t.Fatalf("taken: %d of %s, %v", len(ids), list, err)
+		}
+		for _, id := range ids {
+			if id := knownID(id); len(id) != 36 {
+				t.Errorf("an id of %d bytes", len(id))
+			}
+		}
+	})
+}
+
 // Headers of a hook never panic, and whatever they say the wait stays within its bounds.
 func FuzzHookHeaders(f *testing.F) {
 	f.Add("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "claude", "590000", "deny", "1", "2026-11-20T10:00:00Z", "a%20b%zz", "42")

@@ -2,10 +2,12 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,7 +155,7 @@ func (s *Server) traceRequest(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, list)
 }
 
-// records are the records of a request, oldest first, of which there is one at least.
+// records are the records of a request, oldest first, of which there is one at least, and with them who had it on the screen.
 func (s *Server) records(ctx context.Context, id string) ([]api.Record, error) {
 	records, err := s.cfg.Broker.Trace(ctx, id)
 	if err == nil && len(records) == 0 {
@@ -162,8 +164,14 @@ func (s *Server) records(ctx context.Context, id string) ([]api.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]api.Record, len(records))
 	asked := records[0].Request // which is the first, or not there any more
+	seen, err := s.cfg.Broker.Trace(ctx, hook.ShownEntry(id))
+	if err != nil && !errors.Is(err, broker.ErrNotFound) {
+		return nil, err
+	}
+	records = slices.Concat(records, seen)
+	slices.SortStableFunc(records, func(a, b hook.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	list := make([]api.Record, len(records))
 	for i, rec := range records {
 		list[i] = newRecord(rec, asked)
 	}

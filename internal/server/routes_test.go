@@ -71,6 +71,7 @@ var routes = []route{
 	{"GET", "/v1/audit/export", "", auth.RoleView, []int{503}},
 	{"POST", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/decision", `{"behavior":"allow","inputSha256":"` + strings.Repeat("0", 64) + `"}`, auth.RoleApprove, []int{404}},
 	{"POST", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/handback", `{"inputSha256":"` + strings.Repeat("0", 64) + `"}`, auth.RoleApprove, []int{404}},
+	{"POST", "/v1/shown", `{"requests":["6ba7b810-9dad-11d1-80b4-00c04fd430c8"]}`, auth.RoleApprove, []int{204}},
 	{"POST", "/v1/ws/ticket", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/ws", "", auth.RoleView, []int{400}}, // no upgrade
 	{"POST", "/v1/pair", "{}", auth.RoleAdmin, []int{201}},

@@ -303,6 +303,7 @@ func (s *Server) TCP() http.Handler {
 
 	approve := route(maxBody, auth.RoleApprove)
 	approve.Post("/v1/requests/{id}/handback", s.handBack)
+	approve.Post("/v1/shown", s.onScreen)
 	approve.Post("/v1/rules", s.save(hook.SavedRule))
 	approve.Delete("/v1/rules/{id}", s.revokeSaved(hook.SavedRule))
 	approve.Post("/v1/grants", s.save(hook.SavedGrant))

@@ -270,12 +270,14 @@ func sameRows(t *testing.T, got, want []string) {
 	}
 }
 
-// TestRevokedKey: the entry of a key that was revoked is about no session, and what comes behind it is kept as ever.
+// TestRevokedKey: the entry of a key that was revoked is about no session, nor is that of a device that had a request on its screen,
+// and what comes behind them is kept as ever.
 func TestRevokedKey(t *testing.T) {
 	r := newRig(t)
 	h := r.start()
 	r.event("one", "UserPromptSubmit", `"prompt":"mend the bicycle"`)
 	r.append(hook.Record{RequestID: hook.KeyEntry("UOAyR2k"), Step: hook.StepRevoked, By: &hook.Approver{Kind: hook.KindOwner}, Revoked: &hook.RevokedKey{DeviceID: "d", DeviceName: "phone"}}, 0)
+	r.append(hook.Record{RequestID: hook.ShownEntry("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), Step: hook.StepShown, By: &hook.Approver{Kind: hook.KindDevice, ID: "d", Name: "phone"}}, 0)
 	r.event("two", "UserPromptSubmit", `"prompt":"ring the bell"`)
 	r.catchUp()
 	list, err := h.Sessions(t.Context(), SessionCursor{}, 10)

@@ -180,7 +180,7 @@ func (w *writer) event(e hook.Event) error {
 func (w *writer) record(r hook.Record, after uint64) error {
 	w.cursor.record, w.cursor.after = r.Seq, after
 	at := step{record: r.Seq}
-	if r.ID == "" || r.Step == hook.StepRevoked || w.bad[at] { // a key is no session's
+	if r.ID == "" || r.Step == hook.StepRevoked || r.Step == hook.StepShown || w.bad[at] { // a key is no session's, and who looked changes nothing in it
 		return nil
 	}
 	if state, ok := r.Step.Message(); ok {

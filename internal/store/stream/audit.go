@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -119,22 +120,25 @@ func (s *Stream) EntriesBetween(ctx context.Context, from, to uint64, fn func(tr
 	return nil
 }
 
-// EntriesOf implements tree.Store.
+// EntriesOf implements tree.Store. To a request belongs who had it on the screen.
 func (s *Stream) EntriesOf(ctx context.Context, request string) (seqs []uint64, err error) {
 	if !hook.PlainToken(request) {
 		return nil, nil
 	}
-	for seq := uint64(0); len(seqs) < maxRecords; {
-		m, err := s.record.leaderMessage(ctx, recordSubject(request), seq+1)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			break
+	for _, id := range []string{request, hook.ShownEntry(request)} {
+		for seq, n := uint64(0), 0; n < maxRecords; n++ {
+			m, err := s.record.leaderMessage(ctx, recordSubject(id), seq+1)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("records of %s: %w", id, err)
+			}
+			seq = m.seq
+			seqs = append(seqs, seq)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("records of %s: %w", request, err)
-		}
-		seq = m.seq
-		seqs = append(seqs, seq)
 	}
+	slices.Sort(seqs)
 	return seqs, nil
 }
 

@@ -134,6 +134,16 @@ func (s *Stream) forgetRequest(ctx context.Context, id string, erase *int) error
 	if err != nil {
 		return s.record.unavailable(err)
 	}
+	for _, under := range []string{id, hook.ShownEntry(id)} {
+		if err := s.removeRecords(ctx, st, under, erase); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRecords removes what stands in the record under an id.
+func (s *Stream) removeRecords(ctx context.Context, st jetstream.Stream, id string, erase *int) error {
 	for range maxRecords {
 		// Records leaves out what it cannot read; that goes too.
 		m, err := s.record.leaderMessage(ctx, recordSubject(id), 1)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,11 @@ func TestForget(t *testing.T) {
 			d := decided(rec.RequestID)
 			d.Decision.Message = text
 			mustAppend(t, s, note(rec.RequestID), mustAppend(t, s, d, seq))
+			shown := hook.Record{ID: uuid.NewString(), RequestID: hook.ShownEntry(rec.RequestID), Step: hook.StepShown, Time: d.Time, By: &hook.Approver{Kind: hook.KindDevice, ID: "d", Name: text}}
+			mustAppend(t, s, shown, 0)
+			if seqs, err := s.EntriesOf(t.Context(), rec.RequestID); len(seqs) != 4 || !slices.IsSorted(seqs) || err != nil {
+				t.Errorf("entries of a request: %v, %v", seqs, err)
+			}
 		}
 		return rec.RequestID
 	}
@@ -69,8 +75,11 @@ func TestForget(t *testing.T) {
 		if recs, err := s.Records(t.Context(), id); len(recs) != 0 || err != nil {
 			t.Errorf("%d records of a forgotten request, %v", len(recs), err)
 		}
+		if seqs, err := s.EntriesOf(t.Context(), id); len(seqs) != 0 || err != nil {
+			t.Errorf("entries of a forgotten request: %v, %v", seqs, err)
+		}
 	}
-	for id, want := range map[string]int{keep: 3, waits: 1} {
+	for id, want := range map[string]int{keep: 3, hook.ShownEntry(keep): 1, waits: 1} {
 		if recs, err := s.Records(t.Context(), id); len(recs) != want || err != nil {
 			t.Errorf("%d records of %s, %v, want %d", len(recs), id, err, want)
 		}

@@ -5318,11 +5318,11 @@ export interface AuditTrace {
 }
 export interface AuditStep {
   /**
-   * As in a record. shown: a device or a program had shown the request to who decided; the record has it with the decision.
+   * As in a record. shown: a device had the request on its screen, says the broker; or, with shown, a device or a program had shown it to who decided, which it signed, and the record has that with the decision.
    */
   step: "asked" | "shown" | "decided" | "ended" | "delivered" | "refused" | "confirmed" | "overruled";
   /**
-   * By the broker's clock; of shown by the device's, which signed it.
+   * By the broker's clock; of what was signed as shown by the device's.
    */
   time: string;
   /**
@@ -5338,7 +5338,7 @@ export interface AuditStep {
   eventSeq?: number;
   failure?: string;
   /**
-   * Of shown: what the device said that it showed, a JSON text of its own, which it signed.
+   * Of shown, where it was signed: what the device said that it showed, a JSON text of its own. Without it, shown is the word of the device's page, as the broker took it down.
    */
   shown?: string;
   /**
@@ -5354,7 +5354,7 @@ export interface AuditStep {
    */
   signature?: "good" | "confirmed" | "rules" | "rules over" | "no key" | "BAD" | "UNVERIFIED";
   /**
-   * The thumbprint (RFC 7638) of the key that signed.
+   * The thumbprint (RFC 7638) of the key that signed; of shown without a signature, that of the device.
    */
   key?: string;
   /**

@@ -5,7 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { now } from "../broker/clock";
 import { toolKind } from "../broker/tools";
 import { readWhole } from "../queue/friction";
-import { isForm, saysOf, shownOf, type Item } from "../queue/model";
+import { isForm, saysOf, shownOf, waits, type Item } from "../queue/model";
 import { covered, noteLeft, useUnseen } from "../queue/seen";
 import { words } from "../text/words";
 import { byAgent, Head, Missing, Notices, rawText, RawRequest, useWhole } from "./about";
@@ -49,7 +49,7 @@ export function Card({ item }: { item: Item }) {
     return partsOf(r.toolName, questions && more ? more.besides(all) : form && forms ? forms.besidesForm(all) : all, source.context, more?.made);
   }, [fields, raw, r.toolName, !questions, !form, source.context, wants && !more]);
   const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name), ...(form && forms ? forms.formParts(form) : [])], [parts, !questions, form]);
-  const unseen = useUnseen(card, foot, names);
+  const unseen = useUnseen(card, foot, names, waits(item) && shown ? r.id : "");
   const [skipped, skip] = useState(false);
   const whole = readWhole(r, fields);
   const closed = parts.filter((p) => p.long && !opened.has(p.name));

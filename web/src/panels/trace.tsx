@@ -35,7 +35,7 @@ export function Trace({ id }: { id: string }) {
     <section class="trace" data-ui="trace" aria-label={w.head}>
       <ol>
         {steps.map((s, i) => (
-          <Step key={i} s={s} before={steps.slice(0, i).findLast((b) => b.step !== "shown")} place={s.place === "waits" ? (tree.stopped ? "stopped" : tree.late ? "late" : "waits") : s.place} />
+          <Step key={i} s={s} before={steps.slice(0, i).findLast((b) => !b.shown)} place={s.place === "waits" ? (tree.stopped ? "stopped" : tree.late ? "late" : "waits") : s.place} />
         ))}
       </ol>
       {[tree.wrong && w.wrong(line(tree.wrong)), tree.stopped && w.stopped(line(tree.stopped)), tree.late && w.late(line(tree.late))].map(
@@ -58,7 +58,7 @@ function Step({ s, before, place }: { s: AuditStep; /** The one before by the sa
   const took = before ? Date.parse(s.time) - Date.parse(before.time) : 0;
   const bad = s.signature === "BAD" || s.signature === "UNVERIFIED";
   const said = [
-    s.step === "shown" ? w.shownTo(who) : [s.outcome && outcome(s), who && w.by(who)].filter(Boolean).join(" "),
+    s.shown ? w.shownTo(who) : s.step === "shown" ? w.onScreen(who) : [s.outcome && outcome(s), who && w.by(who)].filter(Boolean).join(" "),
     s.reason && (words.history.reasons[s.reason] ?? visibleLine(s.reason)),
     s.step === "confirmed" && s.eventSeq ? w.ran(s.eventSeq) : "",
     s.failure && visibleLine(s.failure),
@@ -66,7 +66,7 @@ function Step({ s, before, place }: { s: AuditStep; /** The one before by the sa
   return (
     <li data-step={s.step} data-signature={s.signature ?? "none"} data-place={place}>
       <b>{w.steps[s.step]}</b> <time dateTime={s.time}>{clock(s.time)}</time>
-      {s.step === "shown" ? <span class="quiet"> {w.here}</span> : took > 0 && <span class="quiet"> {w.after(took < 10_000 ? (took / 1000).toFixed(2) : since(took))}</span>}
+      {s.shown ? <span class="quiet"> {w.here}</span> : took > 0 && <span class="quiet"> {w.after(took < 10_000 ? (took / 1000).toFixed(2) : since(took))}</span>}
       {said.length > 0 && <div>{said.join(" · ")}</div>}
       {s.shown && <div class="quiet">{shownWords(s.shown)}</div>}
       <div class={bad ? "bad" : "quiet"} data-ui="signature">

@@ -1,8 +1,8 @@
 // Alike requests together, a line each, to answer exactly those that somebody chose. Each gets an
 // answer of its own, with the digest of what was on the screen. What is dangerous is not among them.
-import { computed, type ReadonlySignal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clockSkew, now } from "../broker/clock";
 import type { Shown } from "../broker/types.gen";
 import { byAgent, Head, Missing, Notices, RawRequest, useWhole } from "../card/about";
@@ -22,7 +22,8 @@ import { useTall, useWaking } from "./arm";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen, type Read } from "./choice";
 import { pressOf } from "./friction";
 import { hold } from "./hold";
-import { folded, inOrder, isForm, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
+import { folded, inOrder, isForm, outcomeLine, sessionName, shownOf, since, waits, type Item } from "./model";
+import { onScreen } from "./onscreen";
 import { useReadRows } from "./rowsseen";
 import { shapeOf, type Shape } from "./shape";
 import { items as allItems, link, send } from "./state";
@@ -80,6 +81,11 @@ export function Many({ items }: { items: readonly Item[] }) {
   const list = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
   const read = useReadRows(list, bar);
+  useEffect(() =>
+    effect(() => {
+      for (const same of groups.flatMap((g) => g.rows)) if (read.value.get(same[0]!.request.id)) for (const i of same) if (waits(i)) onScreen(i.request.id);
+    }),
+  );
   const stood = useStill(useWaking() + groups.map((g) => `${g.shape.key}:${g.rows.map((r) => r.map((i) => i.request.id).join()).join()}`).join());
   const pick = (some: readonly Item[], yes: boolean): boolean => {
     if (!stood()) return false;

@@ -3,6 +3,7 @@
 // be seen anew.
 import type { RefObject } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { onScreen } from "./onscreen";
 
 interface Looked {
   height: number;
@@ -11,6 +12,7 @@ interface Looked {
 }
 
 const slack = 2; // px that rounding may lose
+const line = 40; // px of a card that have to be in view, for it to be on the screen
 
 /** How far down the screen reaches what sticks to its top, alarms and what was settled: what is behind
  * them is not seen. (On a wide screen what was settled is at the lower edge, beside the card.) */
@@ -47,8 +49,8 @@ export function noteLeft(id: string, folded: number, unseen: number): void {
   left = { id, folded, unseen };
 }
 
-/** The parts that have not been seen. foot covers what is behind it. */
-export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLElement | null>, names: readonly string[]): Unseen {
+/** The parts that have not been seen. foot covers what is behind it. waits is the id of the request, while it does. */
+export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLElement | null>, names: readonly string[], waits: string): Unseen {
   const looked = useRef(new Map<string, Looked>());
   const [unseen, setUnseen] = useState<{ names: readonly string[]; end: boolean }>({ names, end: false });
   const wanted = useRef(names);
@@ -58,6 +60,8 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
     if (document.hidden || !card.current) return;
     const top = covered();
     const bottom = lowest(foot.current);
+    const { top: from, bottom: to } = card.current.getBoundingClientRect();
+    if (waits && Math.min(to, bottom) - Math.max(from, top) > line) onScreen(waits);
     for (const part of card.current.querySelectorAll<HTMLElement>("[data-part]")) {
       const box = part.getBoundingClientRect();
       const name = part.dataset["part"]!;
@@ -72,7 +76,7 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
     const last = looked.current.get(wanted.current[wanted.current.length - 1] ?? "");
     const end = !!last && (last.seen || last.spans.some((s) => s[1] >= last.height - slack));
     setUnseen((old) => (old.end === end && old.names.length === left.length && old.names.every((n, i) => n === left[i]) ? old : { names: left, end }));
-  }, [card, foot]);
+  }, [card, foot, waits]);
 
   useLayoutEffect(look);
   useEffect(() => {

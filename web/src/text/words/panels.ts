@@ -98,6 +98,7 @@ export const panelsWords = {
     } as const,
     after: (time: string) => `+${time}${/[a-z]/.test(time) ? "" : " s"}`,
     shownTo: (who: string) => `to ${who}, which signed what it showed`,
+    onScreen: (who: string) => `on the screen of ${who}, says the broker`,
     by: (who: string) => `by ${who}`,
     ran: (event: number) => `the agent reported it (event ${event})`,
     here: "by the device's clock",
