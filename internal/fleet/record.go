@@ -37,6 +37,9 @@ const (
 	recordPause, longestRecordPause = time.Second, time.Minute
 )
 
+// errUnread says that the record does not answer.
+var errUnread = errors.New("the record cannot be read")
+
 // recorded is what is known of a message in the record. Guarded by Store.mu.
 type recorded struct {
 	looked bool   // the rest is known
@@ -199,16 +202,12 @@ func (s *Store) recordDue(ctx context.Context) (wait time.Duration, err error) {
 	})
 	s.mu.Unlock()
 	var errs []error
-	for _, id := range due {
-		if ctx.Err() != nil {
-			break
+	for unread := 0; len(due) > 0 && unread < 3 && ctx.Err() == nil; due = due[1:] {
+		err := s.recordOne(ctx, due[0])
+		if errors.Is(err, errUnread) {
+			unread++ // it is the record that does not work, and not one message
 		}
-		if err := s.recordOne(ctx, id); err != nil {
-			errs = append(errs, err)
-			if len(errs) == 3 {
-				break // it is the record that does not work, and not one message
-			}
-		}
+		errs = append(errs, err)
 	}
 	return wait, errors.Join(errs...)
 }
@@ -266,7 +265,7 @@ func (s *Store) recordOne(ctx context.Context, id string) error {
 func (s *Store) lookUp(ctx context.Context, m *hook.Message) (r recorded, err error) {
 	recs, err := s.cfg.Record.Records(ctx, hook.MessageRecord(m.ID))
 	if err != nil {
-		return r, err
+		return r, fmt.Errorf("%w: %w", errUnread, err)
 	}
 	r = standing(recs)
 	switch {

@@ -26,6 +26,7 @@ type book struct {
 	down    error
 	lost    bool // it writes, and does not say so
 	forgot  []string
+	stuck   string // the beginning of ids behind which nothing can be appended any more
 }
 
 func (b *book) set(down error, lost bool) {
@@ -60,7 +61,7 @@ func (b *book) Append(ctx context.Context, rec hook.Record, after uint64) (uint6
 			return e.Seq, nil
 		}
 	}
-	if last != after {
+	if last != after || b.stuck != "" && after > 0 && strings.HasPrefix(rec.RequestID, b.stuck) {
 		return 0, errors.New("another record came first")
 	}
 	b.seq++
@@ -259,6 +260,28 @@ func TestStepsAreRecordedLater(t *testing.T) {
 			stop()
 		})
 	}
+}
+
+// TestStuckMessages: some that cannot be recorded hold no other up.
+func TestStuckMessages(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.book.stuck = "msg-a"
+		for i := range 5 {
+			m := message(fmt.Sprint("a", i), "x")
+			m.SessionID = fmt.Sprint("s", i)
+			r.inbox(true)
+			if _, err := r.Store.Send(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		r.send("m1", "x")
+		time.Sleep(longestRecordPause)
+		if one, other := r.book.has("a1"), r.book.has("m1"); one != "sent" || !strings.HasPrefix(other, "sent taken") {
+			t.Errorf("the record has %q and %q", one, other)
+		}
+	})
 }
 
 // TestBrokersRecordOnce: brokers that share the record write each step once, whoever makes it, and one that hears of a message hands
