@@ -127,7 +127,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	for _, agent := range file.Agents {
 		names = append(names, agent.Name)
 	}
-	logf("%s: %s; connecting to %s", name, cmp.Or(strings.Join(names, ", "), "no agents"), config.URL)
+	logf("offers %s on %s; connecting to %s", cmp.Or(strings.Join(names, ", "), "no agents"), name, config.URL)
 	ctx, cancel := context.WithCancel(ctx)
 	worked := make(chan error, 1)
 	go func() {

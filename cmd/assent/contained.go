@@ -77,7 +77,7 @@ func (c containLine) notes() []install.Note {
 	case !c.news:
 		return nil
 	case c.abi > 0:
-		return []install.Note{{Key: "contain", Text: "if you say yes, assent also notes in " + show.Line(c.file) + ", a file of its own, that rules with contain: read can be used on this machine"}}
+		return []install.Note{{Key: "contain", Text: "if you say yes, assent also writes " + show.Line(c.file) + ", a file of its own, which lets rules here run a command so that it can only read (contain: read)"}}
 	}
 	return []install.Note{{Key: "contain", Text: "if you say yes, assent also removes the line in " + show.Line(c.file) + " that says that commands can run contained here: they no longer can"}}
 }

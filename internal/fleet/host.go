@@ -155,7 +155,7 @@ func (s *Store) writer(session, agent string, live bool) string {
 			continue
 		}
 		if e.m.Agent != agent {
-			return "the agent " + e.m.Agent
+			return anAgent + e.m.Agent
 		}
 		ours = true
 	}
@@ -164,7 +164,7 @@ func (s *Store) writer(session, agent string, live bool) string {
 	case ours || x == nil || s.cfg.Gone(x.origin):
 		return ""
 	case x.whose.hosted && x.whose.agent != "" && x.whose.agent != agent:
-		return "the agent " + x.whose.agent
+		return anAgent + x.whose.agent
 	case x.whose.hosted || x.submitter == "":
 		return ""
 	}

@@ -71,16 +71,16 @@ func (s *Store) whoseIs(session string) whose {
 // not called with Store.mu, since a Registry asks the Store while it holds its own.
 func (s *Store) hostedBy(session string) string {
 	if agent := s.atHost(session); agent != "" {
-		return "the agent " + agent
+		return anAgent + agent
 	}
 	if s.cfg.Hosted != nil {
 		if agent := s.cfg.Hosted(session); agent != "" {
-			return "the agent " + agent
+			return anAgent + agent
 		}
 	}
 	switch w := s.whoseIs(session); {
 	case w.agent != "":
-		return "the agent " + w.agent
+		return anAgent + w.agent
 	case w.hosted:
 		return "an agent of a host"
 	}

@@ -37,11 +37,18 @@ const (
 // ErrNoAgent says that no host offers an agent of this name.
 var ErrNoAgent = errors.New("no host that this broker knows offers this agent; assent agent list shows those that are")
 
+// anAgent is how the name of a writer that is a host's agent begins.
+const anAgent = "the agent "
+
 // WriterError says that somebody else writes to a session. Two processes on one session silently lose turns.
 type WriterError struct{ Who string }
 
 func (e *WriterError) Error() string {
-	return "this session has a writer: " + e.Who + "; send the text to it there, or end it first"
+	how := ""
+	if strings.HasPrefix(e.Who, anAgent) {
+		how = " (assent agent prompt SESSION TEXT)"
+	}
+	return "this session has a writer: " + e.Who + "; send the text to it there" + how + ", or end it first"
 }
 
 // RegistryConfig is what a Registry needs. KV and Messages are required.

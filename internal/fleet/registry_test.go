@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"assent/internal/api"
@@ -56,4 +57,13 @@ func FuzzOffered(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Who may not write to a session reads how it is done where its writer is a host's agent.
+func TestWriterErrorSaysWhatToDo(t *testing.T) {
+	for who, hint := range map[string]bool{anAgent + "coder": true, "a terminal": false} {
+		if text := (&WriterError{who}).Error(); !strings.Contains(text, who) || strings.Contains(text, "assent agent prompt") != hint {
+			t.Errorf("%s: %s", who, text)
+		}
+	}
 }

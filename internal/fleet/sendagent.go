@@ -42,7 +42,7 @@ func (r *Registry) Send(ctx context.Context, m hook.Message) (hook.Message, erro
 	live := false
 	for _, c := range r.claims(m.SessionID, a.Name) {
 		if c.agent != a.Name {
-			return hook.Message{}, &WriterError{"the agent " + c.agent + " on " + c.hostname}
+			return hook.Message{}, &WriterError{anAgent + c.agent + " on " + c.hostname}
 		}
 		live = true
 	}

@@ -335,7 +335,7 @@ func (s *session) endAt(now time.Time, m *message, e entry) {
 			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted})
 		}
 	}
-	s.h.cfg.Logf("session %s of %s: %s%s", s.meta.Session, s.meta.Agent, outcome, because(why))
+	s.h.cfg.Logf("session %s of %s: %s%s", s.meta.Session, s.meta.Agent, outcome, besides(string(outcome), why))
 }
 
 // strays kills what the tools of a cancelled turn left to themselves.
@@ -357,6 +357,14 @@ func (s *session) sweep() {
 	if !all {
 		s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
 	}
+}
+
+// besides is because, unless why says no more than what is said already.
+func besides(said, why string) string {
+	if why == said {
+		return ""
+	}
+	return because(why)
 }
 
 func because(why string) string {

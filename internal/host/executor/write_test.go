@@ -72,3 +72,12 @@ func TestFullPipeDelaysNoStop(t *testing.T) {
 		t.Errorf("%d bytes, %q", len(all), s.stopping)
 	}
 }
+
+// What became of a turn is not said twice.
+func TestBesides(t *testing.T) {
+	for why, want := range map[string]string{"": "", "cancelled": "", "the machine was stopped": ": the machine was stopped"} {
+		if got := besides("cancelled", why); got != want {
+			t.Errorf("beside %q: %q, want %q", why, got, want)
+		}
+	}
+}

@@ -19,7 +19,7 @@ type Device struct {
 // devices there may be none, which is said in it.
 func Example(a Agent, devices []Device) string {
 	var b strings.Builder
-	b.WriteString("# Which agents may be started on this machine, and by whom. Left out, a line has the value that stands here.\n")
+	b.WriteString("# Which agents may be started on this machine, and by whom. Lines with the default may be left out.\n")
 	if len(devices) == 0 {
 		b.WriteString("accept: []   # nobody yet: put the last column of assent device list here, of a device of role operate\n")
 	} else {
@@ -37,7 +37,7 @@ func Example(a Agent, devices []Device) string {
 	fmt.Fprintf(&b, "agents:\n  %s:\n    project: %s\n    executor: {kind: claude, cli: %s}\n", a.Name, scalar(a.Project), scalar(a.CLI))
 	fmt.Fprintf(&b, "    mode: default           # default, acceptEdits, plan\n")
 	if a.Worktree {
-		b.WriteString("    worktree: true          # each session in a git work tree of its own; left out: false\n")
+		b.WriteString("    worktree: true          # each session in a git work tree of its own; default: false\n")
 	}
 	fmt.Fprintf(&b, "    budgetUsd: %v            # ceilings: who starts it may ask for less\n    timeoutSeconds: %.0f\n    sessions: 1\n", float64(defaultBudget), defaultTimeout.Seconds())
 	return b.String()

@@ -2,6 +2,7 @@ package optin
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -15,6 +16,9 @@ func TestExample(t *testing.T) {
 	} {
 		for _, devices := range [][]Device{nil, {{"phone\n\u202e #", print}}} {
 			text := Example(a, devices)
+			if first, _, _ := strings.Cut(text, "\n"); len(first) > 100 {
+				t.Errorf("%d columns: %q", len(first), first)
+			}
 			file, problems := parse([]byte(text))
 			want := a
 			want.Mode, want.BudgetUSD, want.Timeout, want.Sessions = "default", 5, 2*time.Hour, 1
@@ -22,5 +26,12 @@ func TestExample(t *testing.T) {
 				t.Errorf("%s%v %+v", text, problems, file)
 			}
 		}
+	}
+}
+
+// An empty file, as it is left where nothing could be printed into it, says how it is written.
+func TestEmptyFile(t *testing.T) {
+	if _, problems := parse(nil); len(problems) != 1 || !strings.Contains(problems[0].Message, "assent agent example") {
+		t.Errorf("%v", problems)
 	}
 }

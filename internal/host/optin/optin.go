@@ -157,7 +157,7 @@ func parse(text []byte) (File, []Problem) {
 	doc := strictyaml.Document(text, maxFile, r.problem)
 	if doc == nil {
 		if len(r.problems) == 0 {
-			r.problem(&yaml.Node{Line: 1, Column: 1}, "the file is empty; want the key agents")
+			r.problem(&yaml.Node{Line: 1, Column: 1}, "the file is empty; want the key agents, as assent agent example prints it in a project")
 		}
 		return File{}, r.problems
 	}
