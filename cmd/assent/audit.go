@@ -121,10 +121,10 @@ func (a *app) auditReportCmd() *cobra.Command {
 		Use:   "report",
 		Short: "Write all decisions as a table",
 		Long: `Write past requests, newest first, as comma-separated values or as lines of JSON: times, agent,
-directory, tool, the digest of the tool's input, outcome, who or what decided, the key, whether
-the signature fits, and on which devices' screens each was, and when. The report holds no inputs and no text of an agent. Cells that a
-spreadsheet could take for a formula begin with an apostrophe. Exits 1 if a signature does not fit
-the record, after the complete report.`,
+directory, tool, the digest of the tool's input, outcome, who or what decided, the key, whether the
+signature fits, and on which devices' screens each was, and when. The report holds no inputs and no
+text of an agent. Cells that a spreadsheet could take for a formula begin with an apostrophe. Exits
+1 if a signature does not fit the record, after the complete report.`,
 		Example: "  assent audit report --since 30d --format csv > decisions.csv\n  assent audit report --since 7d --format json | jq -r '.byName'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

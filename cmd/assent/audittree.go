@@ -81,10 +81,11 @@ func (a *app) auditProveCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prove NUMBER|ID",
 		Short: "Write the proof of one request",
-		Long: `Write what was recorded about one request, as lines of JSON, with the proof that a signed
-checkpoint covers it. Anybody who has the broker's public key can verify the proof with assent
-audit verify, without a broker. A message to an agent is named msg- and its id. Entries without a proof are named in it: those from before the
-tree began, and those that no checkpoint covers yet. After an error nothing has been written.`,
+		Long: `Write what was recorded about one request, as lines of JSON, with the proof that a signed checkpoint
+covers it. Anybody who has the broker's public key can verify the proof with assent audit verify,
+without a broker. A message to an agent is named msg- and its id. Entries without a proof are named
+in it: those from before the tree began, and those that no checkpoint covers yet. After an error
+nothing has been written.`,
 		Example: "  assent audit prove 417 > proof.jsonl\n  assent audit verify proof.jsonl --key broker.pub",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {

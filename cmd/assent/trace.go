@@ -27,15 +27,15 @@ func (a *app) traceCmd() *cobra.Command {
 		Short: "Show the full history of one request",
 		Long: `Show the full history of one request, pending or past: every recorded step, what the agent asked
 for, which devices had it on their screen and since when, what a device showed of it and signed, and
-what was allowed instead if somebody edited the request. The last digits of a number are enough if no other request of the last hour ends in them;
-the beginning of an id, if it is unique among the pending requests and the last hundred that ended.
-A device's signature is verified again, with the key that the record holds; exits 1 if the
-signature does not fit the record.
+what was allowed instead if somebody edited the request. The last digits of a number are enough if
+no other request of the last hour ends in them; the beginning of an id, if it is unique among the
+pending requests and the last hundred that ended. A device's signature is verified again, with the
+key that the record holds; exits 1 if the signature does not fit the record.
 
 A message to an agent is traced by its id: when it was sent, to which session and by whom, and each
-step that it took. With --messages, name a session (SESSION) instead of a request: the messages that people sent to
-its agent are shown, with who sent each one, whether its device's signature fits, when it was handed
-over, when it entered the agent's context, and when it was done.`,
+step that it took. With --messages, name a session (SESSION) instead of a request: the messages that
+people sent to its agent are shown, with who sent each one, whether its device's signature fits,
+when it was handed over, when it entered the agent's context, and when it was done.`,
 		Example: "  assent trace 417\n  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json\n  assent trace --messages 25e5a0e9",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
