@@ -363,7 +363,7 @@ func TestPageScrollsOnce(t *testing.T) {
 	b.Pair(d)
 	b.Do(rig.Desktop)
 	rig.Eventually(t, rig.Soon, "the list is longer than the screen", func() bool {
-		return rig.Value(b, chromedp.Evaluate[bool](`(l => !!l && l.scrollHeight > l.clientHeight)(document.querySelector(".list"))`))
+		return rig.Value(b, chromedp.Evaluate[bool](`(l => !!l && l.scrollHeight > l.clientHeight)(document.querySelector("`+rig.Part("list")+`"))`))
 	})
 	if over := rig.Value(b, chromedp.Evaluate[float64](`document.documentElement.scrollHeight - innerHeight`)); over > 0 {
 		t.Errorf("the page is %v px longer than the screen, and its list scrolls too", over)

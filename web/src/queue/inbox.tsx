@@ -39,7 +39,7 @@ function One({ all }: { all: readonly Entry[] }) {
   const item = items.value.get(current.value);
   useNext(item?.request.id ?? "");
   const list = (
-    <div class="list" key="list">
+    <div class="list" key="list" data-ui="list">
       {all.length > 0 && (
         <>
           <div class="list-head">
