@@ -20,7 +20,6 @@ import (
 	"assent/internal/audit/backup"
 	"assent/internal/hook"
 	"assent/internal/store/stream"
-	"assent/internal/store/tree"
 	"assent/internal/text/show"
 )
 
@@ -232,7 +231,7 @@ behind that.`,
 				return err
 			}
 			for _, path := range kept {
-				more, err := readKept(path, opts.Keys)
+				more, err := audit.ReadKept(path, opts.Keys)
 				if err != nil {
 					return err
 				}
@@ -392,20 +391,4 @@ func readKeys(named []string) (keys []note.Verifier, err error) {
 		}
 	}
 	return keys, nil
-}
-
-// readKept reads a file of checkpoints. Each has to be signed.
-func readKept(path string, keys []note.Verifier) (kept []tree.Checkpoint, err error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	for i, text := range tree.SplitCheckpoints(string(b)) {
-		c, err := tree.OpenCheckpoint(text, keys...)
-		if err != nil {
-			return nil, fmt.Errorf("%s: checkpoint %d: %w; name the key it was signed with by --key", path, i+1, err)
-		}
-		kept = append(kept, c)
-	}
-	return kept, nil
 }

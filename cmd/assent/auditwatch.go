@@ -1,18 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
 	"assent/internal/api"
 	"assent/internal/audit"
@@ -48,15 +47,16 @@ broker itself names is believed.`,
 			if err != nil {
 				return err
 			}
-			w := checkpointWatch{a: a, keys: known, file: file, skew: skew}
-			if w.b, err = a.broker(); err != nil {
+			b, err := a.broker()
+			if err != nil {
 				return err
 			}
-			if err := w.load(); err != nil {
+			w := audit.Watch{Ask: b.checkpoint, Keys: known, File: file, Skew: skew}
+			if err := w.Load(); err != nil {
 				return err
 			}
 			for {
-				err := w.next(cmd.Context())
+				err := a.lookOnce(cmd.Context(), &w)
 				var exit *exitError
 				away := errors.As(err, &exit) && exit.code == exitNoBroker
 				if once || err != nil && !away {
@@ -82,102 +82,22 @@ broker itself names is believed.`,
 	return c
 }
 
-// checkpointWatch asks one broker for its checkpoints.
-type checkpointWatch struct {
-	a    *app
-	b    *client
-	keys []note.Verifier // none: the broker's own word
-	file string
-	kept *tree.Checkpoint
-	skew time.Duration
-	// looked is when the broker was asked last, and answered; zero: not yet.
-	looked time.Time
-}
-
-// load reads the newest kept checkpoint.
-func (w *checkpointWatch) load() error {
-	if w.file == "" {
-		return nil
+// lookOnce asks the broker once, and prints the checkpoint if it is new. An alarm exits 1.
+func (a *app) lookOnce(ctx context.Context, w *audit.Watch) error {
+	c, err := w.Look(ctx)
+	if alarm := (*audit.Alarm)(nil); errors.As(err, &alarm) {
+		err = &exitError{exitFailed, alarm.Err}
 	}
-	kept, err := readKept(w.file, w.keys)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if c == nil {
 		return err
 	}
-	for i := range kept {
-		if w.kept == nil || kept[i].Size >= w.kept.Size {
-			w.kept = &kept[i]
-		}
+	var failed error
+	if a.json {
+		failed = a.printJSON(c)
+	} else {
+		_, failed = fmt.Fprintf(a.out, "%s  %d leaves  %s\n", c.Time.Local().Format(time.DateTime), c.Size, c.Root)
 	}
-	return nil
-}
-
-// next asks once. An error that is no exitError of a broker that is away is an alarm.
-func (w *checkpointWatch) next(ctx context.Context) error {
-	from, asked := int64(0), time.Now()
-	if w.kept != nil {
-		from = w.kept.Size
-	}
-	got, err := w.b.checkpoint(ctx, from)
-	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Reason == "older" {
-		return &exitError{exitFailed, fmt.Errorf("%w, the one of %s with %d leaves; the broker runs on an older copy of its record: find what came after", audit.ErrOlder, w.kept.Time.Format(time.RFC3339), w.kept.Size)}
-	}
-	if err != nil {
-		return err
-	}
-	keys := w.keys
-	if len(keys) == 0 {
-		v, err := note.NewVerifier(got.Key)
-		if err != nil {
-			return fmt.Errorf("the broker's key cannot be read: %w", err)
-		}
-		keys = []note.Verifier{v}
-	}
-	c, err := audit.Next(w.kept, got, keys...)
-	if err != nil {
-		return &exitError{exitFailed, fmt.Errorf("%w; keep the broker's state directory as it is, and compare exports", err)}
-	}
-	late := audit.Timely(w.kept, c, w.looked, time.Now(), w.skew)
-	w.looked = asked
-	if w.kept == nil || c.Size > w.kept.Size {
-		if err := w.keep(&c); err != nil {
-			return err
-		}
-		if w.a.json {
-			err = w.a.printJSON(c)
-		} else {
-			_, err = fmt.Fprintf(w.a.out, "%s  %d leaves  %s\n", c.Time.Local().Format(time.DateTime), c.Size, c.Root)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if late != nil { // it is kept all the same: it says what the broker said
-		return &exitError{exitFailed, late}
-	}
-	if got.Stopped != "" {
-		return &exitError{exitFailed, fmt.Errorf("nothing is added to the tree any more: %s", show.Line(got.Stopped))}
-	}
-	return nil
-}
-
-// keep appends a checkpoint to the file.
-func (w *checkpointWatch) keep(c *tree.Checkpoint) error {
-	w.kept = c
-	if w.file == "" {
-		return nil
-	}
-	f, err := os.OpenFile(w.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(c.Note + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("keep a checkpoint in %s: %w", w.file, err)
-	}
-	return nil
+	return cmp.Or(err, failed)
 }
 
 // tracePlace says where the records of a request stand in the tree, each proved with the broker's own key, and which do not.
