@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/netip"
-	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
@@ -173,18 +170,8 @@ func (p *phoning) enter(ctx context.Context, w way, before *phone.Door) error {
 	if door.Way == phone.Relay {
 		return p.enterRelay(ctx, door)
 	}
-	err = door.Save(p.stateDir)
-	if err == nil {
-		if err = door.Await(ctx, doorPatience); err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("the broker does not open %s to phones (%w); is it as new as this program? Restart it, and see its log", door.URL, err)
-		}
-	}
-	if err != nil {
-		back := phone.Remove(p.stateDir)
-		if before != nil {
-			back = before.Save(p.stateDir)
-		}
-		return errors.Join(err, back, undo(whole))
+	if err := door.Open(ctx, p.stateDir, before, doorPatience); err != nil {
+		return errors.Join(err, undo(whole))
 	}
 	if before != nil && before.Way == phone.Tailscale && (door.Way != phone.Tailscale || before.Port != door.Port) {
 		if _, err := p.tailOff(whole, before); err != nil {
@@ -306,28 +293,18 @@ func (p *phoning) makeHome(context.Context) (*phone.Door, func(context.Context) 
 		return nil, nil, err
 	}
 	port := p.f.port
-	if before, err := phone.Load(p.stateDir); port == 0 && err == nil && before.Way == phone.Home {
-		if ap, err := netip.ParseAddrPort(before.Listen); err == nil && ap.Addr() == at {
-			port = int(ap.Port()) // what phones have on their home screen stays
-		}
-	}
 	if port == 0 {
-		if port, err = phone.FreePort(at, phonePort); err != nil {
+		before, err := phone.Load(p.stateDir)
+		if err != nil {
+			before = nil // its port is not known
+		}
+		if port, err = phone.HomePort(before, at, phonePort); err != nil {
 			return nil, nil, err
 		}
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = at.String()
-	}
-	authority, err := phone.NewAuthority(fmt.Sprintf("assent on %s, %s", host, time.Now().Format(time.DateOnly)), at, p.f.name, time.Now())
+	door, err := phone.NewHome(at, uint16(port), p.f.name, time.Now())
 	if err != nil {
 		return nil, nil, usagef("%w", err)
-	}
-	listen := netip.AddrPortFrom(at, uint16(port)).String()
-	door := &phone.Door{Way: phone.Home, URL: "https://" + listen, Listen: listen, Root: string(authority.Root), Cert: string(authority.Cert), Key: string(authority.Key)}
-	if p.f.name != "" {
-		door.URL = "https://" + net.JoinHostPort(p.f.name, strconv.Itoa(port))
 	}
 	return door, func(context.Context) error { return nil }, nil
 }

@@ -17,16 +17,15 @@ import (
 func homeDoor(t *testing.T) *Door {
 	t.Helper()
 	at := netip.MustParseAddr("127.0.0.1")
-	port, err := FreePort(at, 0)
+	port, err := HomePort(nil, at, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := NewAuthority("assent", at, "", time.Now())
+	d, err := NewHome(at, uint16(port), "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	listen := fmt.Sprintf("127.0.0.1:%d", port)
-	return &Door{Way: Home, URL: "https://" + listen, Listen: listen, Root: string(a.Root), Cert: string(a.Cert), Key: string(a.Key)}
+	return d
 }
 
 // TestListenerFollowsItsFile: a door opens, waits for its address, changes and goes while the broker
