@@ -222,15 +222,22 @@ func (m *memory) Stats(_ context.Context, since time.Time, step string, zone *ti
 
 func (m *memory) CaughtUp(context.Context) error { return nil }
 
-func (m *memory) Forget(_ context.Context, id string) error {
+func (m *memory) MayForget(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.known(id); err != nil {
+	_, err := m.known(id)
+	if err == nil && id == m.busy {
+		err = history.ErrWaiting
+	}
+	return err
+}
+
+func (m *memory) Forget(ctx context.Context, id string) error {
+	if err := m.MayForget(ctx, id); err != nil {
 		return err
 	}
-	if id == m.busy {
-		return history.ErrWaiting
-	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	delete(m.sessions, id)
 	m.order = slices.DeleteFunc(m.order, func(o string) bool { return o == id })
 	m.endLocked()
