@@ -63,6 +63,7 @@ var objects = map[string]any{ // read-only
 	"PublishedRules":     api.PublishedRules{},
 	"Push":               notify.State{},
 	"Record":             api.Record{},
+	"RecordedMessage":    api.RecordedMessage{},
 	"Rules":              api.Rules{},
 	"SaveGrant":          api.NewSaved{},
 	"SaveRule":           api.NewSaved{},

@@ -30,6 +30,7 @@ type History interface {
 	Prompt(ctx context.Context, session string, pos uint64) (raw []byte, submitter string, err error)
 	Search(ctx context.Context, query string, before uint64, limit int) ([]history.Found, error)
 	Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Settled, error)
+	Messages(ctx context.Context, q hook.MessageQuery) ([]hook.RecordedMessage, error)
 	Stats(ctx context.Context, since time.Time, step string, zone *time.Location) (hook.Stats, error)
 	Watch(session string) (news <-chan []history.News, stop func())
 	MayForget(ctx context.Context, session string) error
