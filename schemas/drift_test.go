@@ -108,6 +108,7 @@ func TestGoTypes(t *testing.T) {
 		FilePath: &path, FileExt: &ext, LinesChanged: &lines, RawPayload: hook.JSON("{}"), Timestamp: now, SourcePID: 1,
 	})
 
+	check(t, "RecordedMessage", hook.RecordedMessage{ID: "msg-id", SessionID: "s", SentAt: now})
 	check(t, "Settled", hook.Settled{
 		ID: "id", SessionID: "s", Title: "t", ToolName: "Bash", Summary: "ls", Repo: "/", CreatedAt: now, SettledAt: now, Outcome: hook.Denied,
 		Reason: "why", Message: "m", By: &hook.Decider{Kind: hook.KindRule, Name: "r"}, Delivery: hook.StepOverruled,

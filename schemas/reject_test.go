@@ -70,6 +70,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"PushSubscription":    {{`{"endpoint":null}`, ""}, {`{"keys":{"auth":null}}`, "/keys"}},
 	"Webhook":             {{`{"type":"request.allowed"}`, "/type"}, {`{"data":{"command":"ls"}}`, "/data"}, {`{"timestamp":1}`, "/timestamp"}},
 	"Record":              {{`{"step":"guessed"}`, "/step"}, {`{"decision":null}`, ""}, {`{"by":null}`, ""}, {`{"step":"asked"}`, ""}, {`{"time":"14:00"}`, "/time"}, {`{"request":{"id":1}}`, "/request/id"}, {`{"signed":{"updatedInput":{}}}`, "/signed/updatedInput"}},
+	"RecordedMessage":     {{`{"sentAt":"yesterday"}`, "/sentAt"}, {`{"text":"x"}`, ""}},
 	"Effect":              {{`{"effect":"harms"}`, "/effect"}, {`{"object":1}`, "/object"}, {`{"risk":"low"}`, "/risk"}},
 	"Risk":                {{`"low"`, ""}},
 	"Context":             {{`{"promptFrom":"me"}`, "/promptFrom"}, {`{"said":1}`, "/said"}, {`{"saidWhy":"x"}`, "/saidWhy"}, {`{"before":{"why":"x"}}`, "/before/why"}, {`{"at":{"line":0}}`, "/at/line"}, {`{"words":"x"}`, ""}},

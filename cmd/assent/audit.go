@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assent/internal/api"
 	"assent/internal/audit"
@@ -22,8 +20,9 @@ func (a *app) auditCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Who allowed what, and whether its signature fits",
-		Long: `Look through past requests: which device or rule decided each one, and whether its signature still
-fits the record. All these commands but verify need a running broker.`,
+		Long: `Look through past requests, and messages that people sent to agents: which device or rule decided
+each request, who sent each message, and whether the signature still fits the record. All these
+commands but verify need a running broker.`,
 		Example: "  assent audit search --device \"Alice's phone\" --since 7d\n  assent audit report --since 30d --format csv > decisions.csv",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -32,10 +31,17 @@ fits the record. All these commands but verify need a running broker.`,
 	return c
 }
 
-// auditQuery are the flags that say which requests are meant.
+// auditQuery are the flags that say which requests and messages are meant.
 type auditQuery struct {
 	audit.Query
-	since string
+	since, session string
+}
+
+// flags adds those that all commands have.
+func (q *auditQuery) flags(f *pflag.FlagSet, since string) {
+	f.StringVar(&q.since, "since", since, "how far back")
+	f.StringVar(&q.session, "session", "", "of the session of this id, or of the one whose id begins so")
+	f.StringVar(&q.Kind, "kind", "", "request or message; both if not named")
 }
 
 // began is the time that --since says.
@@ -43,6 +49,14 @@ func (q *auditQuery) began() (time.Time, error) {
 	ago, err := longDuration(q.since)
 	if err != nil {
 		return time.Time{}, usagef("--since %s: want a time that has passed, such as 24h or 7d", q.since)
+	}
+	switch q.Kind {
+	case "", audit.RequestRow, audit.MessageRow:
+	default:
+		return time.Time{}, usagef("--kind %s: want request or message", q.Kind)
+	}
+	if q.Kind == audit.MessageRow && !q.Messages() {
+		return time.Time{}, usagef("--rule, --shown-to, --risk and --outcome are about requests: leave --kind message out")
 	}
 	switch q.Risk {
 	case "", hook.Calm, hook.Normal, hook.Attention, hook.Danger:
@@ -61,13 +75,17 @@ func (a *app) auditSearchCmd() *cobra.Command {
 	var q auditQuery
 	c := &cobra.Command{
 		Use:   "search",
-		Short: "Show the requests that a device or a rule decided, or a device showed",
-		Long: `Show past requests, newest first: when each one was decided, its outcome, who or what decided,
-whether the device's signature fits, and which devices had the request on their screen; the
-signature is verified again with the key that the record holds, and who had it on the screen is
-the broker's word. Name a device by its name, its id or its key, and a rule by its id. Exits 1 if a
-signature does not fit the record.`,
+		Short: "Show the requests that a device or a rule decided, and the messages it sent",
+		Long: `Show past requests and messages to agents, newest first. Of a request: when it was decided, its
+outcome, who or what decided, and which devices had it on their screen. Of a message: when it was
+sent, by whom, to which session, and how far it came. The device's signature is verified again with
+the key that the record holds; who had a request on the screen is the broker's word.
+
+Name a device by its name, its id or its key, and a rule by its id. --rule, --shown-to, --risk and
+--outcome are about requests alone: with one of them no messages are shown. Exits 1 if a signature
+does not fit the record.`,
 		Example: `  assent audit search --device "Alice's phone" --since 7d
+  assent audit search --kind message --session 25e5a0e9
   assent audit search --shown-to "Alice's phone" --outcome expired
   assent audit search --rule go-test --since 24h --json
   assent audit search --risk danger --outcome allowed --since 30d`,
@@ -81,8 +99,11 @@ signature does not fit the record.`,
 			if err != nil {
 				return err
 			}
+			if err := q.named(cmd.Context(), b); err != nil {
+				return err
+			}
 			found, misfits, palette := 0, 0, a.palette()
-			err = b.audit(cmd.Context(), since, &q.Query, func(r *audit.Row, sentence string) error {
+			err = b.audit(cmd.Context(), a.err, since, &q.Query, func(r *audit.Row, sentence string) error {
 				found++
 				if !r.Signature.Fits() {
 					misfits++
@@ -99,14 +120,14 @@ signature does not fit the record.`,
 				return err
 			}
 			if found == 0 && !a.json {
-				fmt.Fprintf(a.err, "Nothing like that ended in %s. See assent audit search --help\n", q.since)
+				fmt.Fprintf(a.err, "Nothing like that ended, or was sent, in %s. See assent audit search --help\n", q.since)
 			}
 			return misfit(misfits)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&q.since, "since", "7d", "how far back")
-	f.StringVar(&q.Device, "device", "", "decided by the device of this name or id, or by a device or token with this key")
+	q.flags(f, "7d")
+	f.StringVar(&q.Device, "device", "", "decided or sent by the device of this name or id, or by a device or token with this key")
 	f.StringVar(&q.ShownTo, "shown-to", "", "was on the screen of the device of this name, id or key, says the broker")
 	f.StringVar(&q.Rule, "rule", "", "decided by the rule of this id")
 	f.StringVar((*string)(&q.Risk), "risk", "", "calm, normal, attention or danger")
@@ -119,12 +140,16 @@ func (a *app) auditReportCmd() *cobra.Command {
 	q, format := auditQuery{}, ""
 	c := &cobra.Command{
 		Use:   "report",
-		Short: "Write all decisions as a table",
-		Long: `Write past requests, newest first, as comma-separated values or as lines of JSON: times, agent,
-directory, tool, the digest of the tool's input, outcome, who or what decided, the key, whether the
-signature fits, and on which devices' screens each was, and when. The report holds no inputs and no
-text of an agent. Cells that a spreadsheet could take for a formula begin with an apostrophe. Exits
-1 if a signature does not fit the record, after the complete report.`,
+		Short: "Write all decisions and messages as a table",
+		Long: `Write past requests and messages to agents, newest first, as comma-separated values or as lines of
+JSON. Of a request: times, agent, directory, tool, the digest of the tool's input, outcome, who or
+what decided, the key, whether the signature fits, and on which devices' screens it was, and when.
+Of a message: times, to which agent and session, the digest of its text, who sent it, the key,
+whether the signature fits, and how far it came. The column kind tells the two apart.
+
+The report holds no inputs, no texts of messages and no text of an agent. Cells that a spreadsheet
+could take for a formula begin with an apostrophe. Exits 1 if a signature does not fit the record,
+after the complete report.`,
 		Example: "  assent audit report --since 30d --format csv > decisions.csv\n  assent audit report --since 7d --format json | jq -r '.byName'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -139,6 +164,9 @@ text of an agent. Cells that a spreadsheet could take for a formula begin with a
 			if err != nil {
 				return err
 			}
+			if err := q.named(cmd.Context(), b); err != nil {
+				return err
+			}
 			misfits := 0
 			write, end := func(r *audit.Row) error { return a.printJSON(r) }, func() error { return nil }
 			if format == "csv" {
@@ -148,7 +176,7 @@ text of an agent. Cells that a spreadsheet could take for a formula begin with a
 				}
 				write, end = table.Write, table.Close
 			}
-			err = b.audit(cmd.Context(), since, &q.Query, func(r *audit.Row, _ string) error {
+			err = b.audit(cmd.Context(), a.err, since, &q.Query, func(r *audit.Row, _ string) error {
 				if !r.Signature.Fits() {
 					misfits++
 				}
@@ -160,7 +188,7 @@ text of an agent. Cells that a spreadsheet could take for a formula begin with a
 			return misfit(misfits)
 		},
 	}
-	c.Flags().StringVar(&q.since, "since", "30d", "how far back")
+	q.flags(c.Flags(), "30d")
 	c.Flags().StringVar(&format, "format", "csv", "csv, or json: lines of it")
 	return c
 }
@@ -173,39 +201,17 @@ func misfit(n int) error {
 	return fmt.Errorf("%s not fit what the record says: look at them with assent trace ID", map[bool]string{true: "one signature does", false: fmt.Sprintf("%d signatures do", n)}[n == 1])
 }
 
-// audit calls visit with the rows that are meant of the requests that ended since then, newest first, and with what each
-// would do in words.
-func (c *client) audit(ctx context.Context, since time.Time, q *audit.Query, visit func(r *audit.Row, sentence string) error) error {
-	return c.eachEnded(ctx, since, func(r *api.Request) error {
-		row := audit.RowOf(r, nil)
-		// A device or a token may be named by its key, which only the records have; so is who it was shown to.
-		first := *q
-		first.ShownTo = ""
-		if q.Device == "" && !first.Meant(&row) || q.Device != "" && row.ByKind != hook.KindDevice && row.ByKind != hook.KindToken {
-			return nil
-		}
-		var records []api.Record
-		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(r.ID)+"/trace", nil, &records)
-		if p := (*api.Problem)(nil); errors.As(err, &p) && p.Status == http.StatusNotFound {
-			return nil // forgotten since
-		}
-		if err != nil {
-			return err
-		}
-		if row = audit.RowOf(r, records); !q.Meant(&row) {
-			return nil
-		}
-		return visit(&row, terminal.Marked(r))
-	})
-}
-
 // auditLine is a row for a person.
 func auditLine(r *audit.Row, sentence string) string {
 	who := "nobody"
 	if r.ByKind != "" {
 		who = show.Line(api.ApproverName(&hook.Approver{Kind: r.ByKind, ID: r.ByID, Name: r.ByName}))
 	}
-	line := r.Settled.Local().Format("2006-01-02 15:04:05") + "  " + show.Line(string(r.Outcome)) + " by " + who
+	at, what := r.Settled, show.Line(string(r.Outcome))
+	if m := r.Message; m != nil {
+		at, what = r.Asked, show.Line(m.Kind)+" sent"
+	}
+	line := at.Local().Format("2006-01-02 15:04:05") + "  " + what + " by " + who
 	switch r.Signature {
 	case audit.Unsigned:
 	case audit.Rules:
@@ -225,6 +231,16 @@ func auditLine(r *audit.Row, sentence string) string {
 	}
 	if r.Risk != "" {
 		line += "  " + string(r.Risk)
+	}
+	if m := r.Message; m != nil {
+		line += "  to " + show.Line(m.To) + " in session " + show.Line(r.Session) + "  " + show.Line(string(m.State))
+		if m.Result != "" {
+			line += ", " + show.Line(m.Result)
+		}
+		if r.Reason != "" {
+			line += " (" + show.Line(r.Reason) + ")"
+		}
+		return line + "  " + show.Line(r.Request) // whole, as trace takes it
 	}
 	return line + "  " + show.Line(sentence) + "  " + r.Request[:min(8, len(r.Request))]
 }

@@ -21,42 +21,25 @@ func openTree(ctx context.Context, stateDir string, f *serveFlags, streams *stre
 	return tree.Open(ctx, tree.Config{Store: streams, Key: key, Decode: stream.DecodeEntry, Shared: f.natsURL != "", Repair: f.repair, Logf: logf})
 }
 
-// forgetting is streams.Forget, after the tree has said what is going to be removed, and no more comes to that.
+// forgetting is streams.Forget of whose entries the tree says that they go, and no more comes to who had the requests on the screen.
 func forgetting(t *tree.Log, streams *stream.Stream, seen *screens.Recorder) func(context.Context, []uint64, []string, func(hook.Event) bool) error {
 	return func(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
 		seen.Forget(requests)
-		// Messages go first: they may still take steps, and the tree has to know of each entry that goes.
-		messages, rest := []string(nil), []string(nil)
-		for _, id := range requests {
-			if _, ok := hook.MessageOfRecord(id); ok {
-				messages = append(messages, id)
-			} else {
-				rest = append(rest, id)
-			}
-		}
-		if err := forgettingEntries(t, streams)(ctx, messages); err != nil {
-			return err
-		}
-		if t != nil {
-			if err := t.Forget(ctx, rest); err != nil {
-				return err
-			}
-		}
-		return streams.Forget(ctx, events, rest, isIts)
+		return streams.Forget(ctx, events, requests, isIts, saysIn(t))
 	}
 }
 
-// forgettingEntries removes what stands in the record under these ids, after the tree has said so.
+// forgettingEntries is forgetting of what stands in the record under these ids alone.
 func forgettingEntries(t *tree.Log, streams *stream.Stream) func(context.Context, []string) error {
 	return func(ctx context.Context, ids []string) error {
-		if len(ids) == 0 {
-			return nil
-		}
-		if t != nil {
-			if err := t.Forget(ctx, ids); err != nil {
-				return err
-			}
-		}
-		return streams.Forget(ctx, nil, ids, nil)
+		return streams.Forget(ctx, nil, ids, nil, saysIn(t))
 	}
+}
+
+// saysIn says in the tree that entries go; nil where there is none.
+func saysIn(t *tree.Log) func(context.Context, []uint64) error {
+	if t == nil {
+		return nil
+	}
+	return t.Forget
 }

@@ -77,6 +77,22 @@ func TestPageSendsAMessage(t *testing.T) {
 	b.NothingCut("message")
 	b.Looks("message-over")
 
+	// What the record proves of it: each step has its signature and its leaf, as assent trace says.
+	b.Tap(steps + " [data-action=trace]")
+	const trace = steps + " [data-ui=trace]"
+	b.See(trace, rig.Word("trace.steps.message-ended"))
+	traced := rig.Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll("[data-ui=trace] li")].map(e => [e.dataset.step, e.dataset.signature, e.dataset.place].join(" "))`))
+	if got := strings.Join(traced, ", "); got != "message-sent good tree, message-taken none tree, message-started none tree, message-ended none tree" {
+		t.Errorf("the steps are %s", got)
+	}
+	b.See(trace+" [data-step=message-sent]", rig.Word("trace.signatures.good"))
+	b.See(trace+" [data-step=message-sent] [data-ui=place]", rig.Word("trace.leaf", "3")[:4])
+	b.See(trace, "assent audit prove msg-"+list[0].ID)
+	b.Accessible("message-trace")
+	b.NothingCut("message-trace")
+	b.Looks("message-trace")
+	b.Tap(steps + " [data-action=trace]")
+
 	// A session that waits at its prompt, and has no inbox here, cannot be reached, which is said; the text stays.
 	write("Are you there?")
 	b.Tap("[data-ui=composer] [data-action=say]")

@@ -29,5 +29,7 @@ type (
 	Decision  = hook.Decision
 	Proposals = hook.Proposals
 	Settled   = hook.Settled
-	Stats     = hook.Stats
+	// RecordedMessage is a message to an agent of which the record has entries.
+	RecordedMessage = hook.RecordedMessage
+	Stats           = hook.Stats
 )

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -235,6 +236,33 @@ func (c *Client) Ended(ctx context.Context, since time.Time, visit func(*Request
 			return nil
 		}
 		after = page[len(page)-1].ID
+	}
+}
+
+// RecordedMessages are the messages to agents that were sent since then, of a session if one is named, the newest first. An error
+// is the last that comes.
+func (c *Client) RecordedMessages(ctx context.Context, since time.Time, session string) iter.Seq2[RecordedMessage, error] {
+	return func(yield func(RecordedMessage, error) bool) {
+		query := url.Values{"limit": {"1000"}, "since": {since.UTC().Format(time.RFC3339)}}
+		if session != "" {
+			query.Set("session", session)
+		}
+		for {
+			var page []RecordedMessage
+			if err := c.Call(ctx, "GET", "/v1/audit/messages?"+query.Encode(), nil, &page); err != nil {
+				yield(RecordedMessage{}, err)
+				return
+			}
+			for _, m := range page {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if len(page) == 0 || page[len(page)-1].ID == query.Get("after") {
+				return
+			}
+			query.Set("after", page[len(page)-1].ID)
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ var objects = map[string]any{ // read-only
 	"PublishedRules":     api.PublishedRules{},
 	"Push":               notify.State{},
 	"Record":             api.Record{},
+	"RecordedMessage":    api.RecordedMessage{},
 	"Rules":              api.Rules{},
 	"SaveGrant":          api.NewSaved{},
 	"SaveRule":           api.NewSaved{},
@@ -85,7 +86,7 @@ var objects = map[string]any{ // read-only
 // beyond are the fields that a schema does not have: one that is never set, and those of types that
 // serve two schemas.
 var beyond = map[string][]string{ // read-only
-	"Message":           {"submitter", "write"},
+	"Message":           {"submitter", "write", "recorded"},
 	"NewPairing":        {"code", "signature", "verification", "codeOrigin"},
 	"NewStop":           {"seconds"},
 	"PermissionRequest": {"reattachSha256"},

@@ -14,11 +14,19 @@ import (
 	"assent/internal/text/show"
 )
 
-// Row is one request that ended, as a report has it.
+// The kinds of a Row.
+const (
+	RequestRow = "request"
+	MessageRow = "message"
+)
+
+// Row is one request that ended, or one message that was sent to an agent, as a report has it. What a member says of a
+// message where that differs stands at MessageRowOf.
 type Row struct {
+	Kind        string       `json:"kind"` // RequestRow or MessageRow
 	Request     string       `json:"request"`
 	Asked       time.Time    `json:"asked"`
-	Settled     time.Time    `json:"settled"`
+	Settled     time.Time    `json:"settled,omitzero"`
 	Delivered   time.Time    `json:"delivered,omitzero"` // when the answer was written to the waiting hook
 	Outcome     hook.Outcome `json:"outcome"`
 	Reason      string       `json:"reason,omitempty"`
@@ -43,6 +51,17 @@ type Row struct {
 	Delivery  string          `json:"delivery,omitempty"` // the last that was heard: delivered, refused, confirmed, overruled
 	// ShownTo are the devices that had the request on their screen, the first one first, as the broker took it down.
 	ShownTo []Screen `json:"shownTo,omitempty"`
+	// Message is what was sent, and nil of a request.
+	Message *MessageCells `json:"message,omitempty"`
+}
+
+// MessageCells are what only the row of a message has.
+type MessageCells struct {
+	Kind         string            `json:"kind"`                   // prompt, resume, cancel or handover
+	To           string            `json:"to"`                     // the agent that it was sent to
+	PromptSHA256 string            `json:"promptSha256,omitempty"` // the digest of its text
+	State        hook.MessageState `json:"state"`                  // how far it is, or was when it was over
+	Result       string            `json:"result,omitempty"`       // of one that has ended at an agent of a host: completed, failed, cancelled
 }
 
 // Screen is one that a request was on. Name and ID are of the device; of the owner's terminal there is its Kind alone.
@@ -65,7 +84,7 @@ func (s *Screen) is(device string) bool {
 // RowOf is the row of a request that ended and of its records.
 func RowOf(q *api.Request, records []api.Record) Row {
 	r := Row{
-		Request: q.ID, Asked: q.CreatedAt.UTC(), Settled: q.SettledAt.UTC(), Outcome: q.Outcome, Reason: q.Reason, Agent: q.Agent, Session: q.SessionID,
+		Kind: RequestRow, Request: q.ID, Asked: q.CreatedAt.UTC(), Settled: q.SettledAt.UTC(), Outcome: q.Outcome, Reason: q.Reason, Agent: q.Agent, Session: q.SessionID,
 		Directory: q.CWD, Tool: q.ToolName, InputSHA256: q.InputSHA256, Contained: q.Contained != "", Delivery: q.Delivery,
 	}
 	if in := q.Response.UpdatedInput(); !r.Contained && len(in) > 0 {
@@ -93,8 +112,11 @@ func RowOf(q *api.Request, records []api.Record) Row {
 	return r
 }
 
-// Query says which rows are meant; an empty member means all.
+// Query says which rows are meant; an empty member means all. A message has no rule, screen, risk or outcome: whoever asks
+// for one of these means requests.
 type Query struct {
+	Kind         string // RequestRow or MessageRow
+	Session      string // the whole id
 	Device, Rule string // see ByDevice, ByRule
 	ShownTo      string // name, id or key of a device that had it on its screen
 	Risk         hook.Risk
@@ -103,10 +125,16 @@ type Query struct {
 
 // Meant says whether a row is.
 func (q *Query) Meant(r *Row) bool {
-	return (q.Device == "" || r.ByDevice(q.Device)) && (q.Rule == "" || r.ByRule(q.Rule)) && (q.ShownTo == "" || r.WasShownTo(q.ShownTo)) && (q.Risk == "" || r.Risk == q.Risk) && (q.Outcome == "" || r.Outcome == q.Outcome)
+	return (q.Kind == "" || r.Kind == q.Kind) && (q.Session == "" || r.Session == q.Session) &&
+		(q.Device == "" || r.ByDevice(q.Device)) && (q.Rule == "" || r.ByRule(q.Rule)) && (q.ShownTo == "" || r.WasShownTo(q.ShownTo)) && (q.Risk == "" || r.Risk == q.Risk) && (q.Outcome == "" || r.Outcome == q.Outcome)
 }
 
-// ByDevice says whether the device of this name or id, or who has this key, decided.
+// Messages says whether a row of a message may be meant at all.
+func (q *Query) Messages() bool {
+	return q.Kind != RequestRow && q.Rule == "" && q.ShownTo == "" && q.Risk == "" && q.Outcome == ""
+}
+
+// ByDevice says whether the device of this name or id, or who has this key, decided or sent it.
 func (r *Row) ByDevice(device string) bool {
 	if r.Key != "" && (device == r.Key || device == "device:"+r.Key) {
 		return true
@@ -129,7 +157,8 @@ type CSV struct{ w *csv.Writer }
 func NewCSV(to io.Writer) (*CSV, error) {
 	c := &CSV{csv.NewWriter(to)}
 	return c, c.w.Write([]string{"request", "asked", "settled", "delivered", "outcome", "reason", "agent", "session", "directory", "tool", "inputSha256", "risk",
-		"edited", "contained", "byKind", "byId", "byName", "key", "verified", "signature", "delivery", "codeOrigin", "shownTo"})
+		"edited", "contained", "byKind", "byId", "byName", "key", "verified", "signature", "delivery", "codeOrigin", "shownTo",
+		"kind", "messageKind", "to", "promptSha256", "state", "result"})
 }
 
 // Write writes a row.
@@ -138,8 +167,13 @@ func (c *CSV) Write(r *Row) error {
 	for i := range r.ShownTo {
 		screens[i] = r.ShownTo[i].Who() + " " + stamp(r.ShownTo[i].Time)
 	}
+	m := r.Message
+	if m == nil {
+		m = &MessageCells{}
+	}
 	cells := []string{r.Request, stamp(r.Asked), stamp(r.Settled), stamp(r.Delivered), string(r.Outcome), r.Reason, r.Agent, r.Session, r.Directory, r.Tool, r.InputSHA256, string(r.Risk),
-		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery, string(r.Code), strings.Join(screens, "; ")}
+		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery, string(r.Code), strings.Join(screens, "; "),
+		r.Kind, m.Kind, m.To, m.PromptSHA256, string(m.State), m.Result}
 	for i := range cells {
 		cells[i] = harmless(show.Line(cells[i])) // names and directories are foreign, and may be read at a terminal
 	}

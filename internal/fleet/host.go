@@ -201,7 +201,7 @@ func (s *Store) sendToHost(ctx context.Context, m hook.Message, host string) (ho
 
 // record makes the record of a new message.
 func (s *Store) record(ctx context.Context, m hook.Message) (hook.Message, error) {
-	m.State, m.Way, m.Outcome = hook.MessageSent, "", ""
+	m.State, m.Way, m.Outcome, m.Recorded = hook.MessageSent, "", "", s.cfg.Record != nil
 	m.Steps = []hook.MessageStep{{State: hook.MessageSent, At: time.Now().UTC()}}
 	at, err := s.keep(ctx, &m)
 	if err != nil {

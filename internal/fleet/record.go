@@ -43,7 +43,7 @@ var errUnread = errors.New("the record cannot be read")
 // recorded is what is known of a message in the record. Guarded by Store.mu.
 type recorded struct {
 	looked bool   // the rest is known
-	none   bool   // it has no entries, and gets none: a release of before handed it over, or they were forgotten
+	none   bool   // it has no entries, and gets none: a release of before handed it over, or they were removed
 	steps  int    // how many of its steps stand there
 	last   uint64 // sequence of the last entry
 	heard  time.Time
@@ -276,6 +276,8 @@ func (s *Store) lookUp(ctx context.Context, m *hook.Message) (r recorded, err er
 			s.cfg.Logf("the message %s is not the one that was recorded under its id; it is handed to nobody", m.ID)
 			r.none = true
 		}
+	case m.Recorded:
+		r.none = true // it was removed by a broker that was killed before it had ended the message: it is sent neither now nor a second time
 	case !s.cfg.May(m.By):
 		r.looked = false // it is refused, and then there is nothing to record
 	default:

@@ -415,6 +415,39 @@ func TestForgetIsFinished(t *testing.T) {
 	})
 }
 
+// TestRemovedIsNotSentAgain: a broker was killed when it had removed the entries of a message that waits, and had not ended it. The next one
+// neither records that it was sent a second time nor hands it over.
+func TestRemovedIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{t: t, kv: kvtest.New(), texts: kvtest.New(), book: &book{}}
+		stop := r.start()
+		r.prompt("hello")
+		m := message("m1", "x")
+		m.ExpiresAt = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+		if _, err := r.Store.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.book.has("m1"); got != "sent" {
+			t.Fatalf("the record has %q", got)
+		}
+		stop()
+		if err := r.book.forget(t.Context(), []string{"msg-m1"}); err != nil {
+			t.Fatal(err)
+		}
+		r.inbox(true)
+		defer r.start()()
+		time.Sleep(longestRecordPause)
+		if got, n := r.book.has("m1"), len(r.handed()); got != "" || n != 0 {
+			t.Errorf("the record has %q, and %d were handed over", got, n)
+		}
+		time.Sleep(2 * time.Hour)
+		r.wants("m1", sent, hook.MessageExpired)
+		if got := r.book.has("m1"); got != "" {
+			t.Errorf("the record has %q", got)
+		}
+	})
+}
+
 // TestRecordOfAStream: the same with a real record, whose steps stand behind each other, once, also where two brokers write them.
 func TestRecordOfAStream(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,8 @@ type Message struct {
 	Submitter string `json:"submitter,omitempty"`
 	// Write names the last write of the record, so that whoever made it knows it for its own.
 	Write string `json:"write,omitempty"`
+	// Recorded says that it stood in the record of requests as sent before it was kept: if it is not there any more, it was removed.
+	Recorded bool `json:"recorded,omitempty"`
 }
 
 // The kinds of a message. MessagePrompt is text for the agent; to an agent of a host, also what starts a

@@ -58,3 +58,19 @@ func (s Step) Message() (state MessageState, ok bool) {
 	text, ok := strings.CutPrefix(string(s), messageStepPrefix)
 	return MessageState(text), ok
 }
+
+// RecordedMessage is a message to an agent of which the record has entries (schema RecordedMessage).
+type RecordedMessage struct {
+	ID        string    `json:"id"` // as the record calls it, see MessageRecord
+	SessionID string    `json:"sessionId"`
+	SentAt    time.Time `json:"sentAt"`
+}
+
+// MessageQuery says which recorded messages are meant. A zero field means all of them.
+type MessageQuery struct {
+	Session string
+	Since   time.Time // by SentAt
+	// After is the ID of the last one of the page before; Limit how many there are on a page.
+	After string
+	Limit int
+}

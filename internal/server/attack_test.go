@@ -151,6 +151,7 @@ var targets = map[string]target{
 	"GET /v1/requests/{id}/trace": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/trace"} }, want: 200, byDevice: true},
 	"GET /v1/requests/{id}/audit": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/audit"} }, want: 200, byDevice: true},
 	"GET /v1/requests/{id}/proof": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/proof"} }, want: 503, byDevice: true},
+	"GET /v1/audit/messages":      {need: auth.RoleView, ready: get("/v1/audit/messages?session=x"), want: 200, byDevice: true},
 	"GET /v1/audit/checkpoint":    {need: auth.RoleView, ready: get("/v1/audit/checkpoint"), want: 503, byDevice: true},
 	"GET /v1/audit/export":        {need: auth.RoleView, ready: get("/v1/audit/export"), want: 503, byDevice: true},
 	"POST /v1/requests/{id}/decision": {need: auth.RoleApprove, ready: func(f *fort) strike {

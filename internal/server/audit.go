@@ -13,10 +13,10 @@ import (
 	"assent/internal/store/tree"
 )
 
-// auditRequest is GET /v1/requests/{id}/audit: each step with its signature verified and its place in the tree. It is this
+// auditRequest is GET /v1/requests/{id}/audit, also of a message as the record calls it: each step with its signature verified and its place in the tree. It is this
 // broker's word; audit verify is for whoever does not want to take that.
 func (s *Server) auditRequest(w http.ResponseWriter, r *http.Request) {
-	id := requestID(r)
+	id := recordID(r)
 	records, err := s.records(r.Context(), id)
 	if err != nil {
 		s.fail(w, r, err)

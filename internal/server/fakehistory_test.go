@@ -29,6 +29,9 @@ type memory struct {
 	busy     string                 // the session that waits
 	settled  []hook.Settled         // what was decided
 	asked    hook.SettledQuery      // guarded by mu; the last one
+	sent     []hook.RecordedMessage // what was sent to agents
+	askedFor hook.MessageQuery      // guarded by mu; the last one
+	behind   error                  // what CaughtUp says
 }
 
 type remembered struct {
@@ -220,17 +223,37 @@ func (m *memory) Stats(_ context.Context, since time.Time, step string, zone *ti
 	return hook.Stats{Since: since, Step: step, Zone: zone.String()}, nil
 }
 
-func (m *memory) CaughtUp(context.Context) error { return nil }
-
-func (m *memory) Forget(_ context.Context, id string) error {
+func (m *memory) Messages(_ context.Context, q hook.MessageQuery) ([]hook.RecordedMessage, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.known(id); err != nil {
+	m.askedFor = q
+	if m.gone != nil {
+		return nil, m.gone
+	}
+	if q.After != "" && !slices.ContainsFunc(m.sent, func(x hook.RecordedMessage) bool { return x.ID == q.After }) {
+		return nil, history.ErrNotFound
+	}
+	return m.sent, nil
+}
+
+func (m *memory) CaughtUp(context.Context) error { return m.behind }
+
+func (m *memory) MayForget(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := m.known(id)
+	if err == nil && id == m.busy {
+		err = history.ErrWaiting
+	}
+	return err
+}
+
+func (m *memory) Forget(ctx context.Context, id string) error {
+	if err := m.MayForget(ctx, id); err != nil {
 		return err
 	}
-	if id == m.busy {
-		return history.ErrWaiting
-	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	delete(m.sessions, id)
 	m.order = slices.DeleteFunc(m.order, func(o string) bool { return o == id })
 	m.endLocked()

@@ -30,8 +30,10 @@ type History interface {
 	Prompt(ctx context.Context, session string, pos uint64) (raw []byte, submitter string, err error)
 	Search(ctx context.Context, query string, before uint64, limit int) ([]history.Found, error)
 	Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Settled, error)
+	Messages(ctx context.Context, q hook.MessageQuery) ([]hook.RecordedMessage, error)
 	Stats(ctx context.Context, since time.Time, step string, zone *time.Location) (hook.Stats, error)
 	Watch(session string) (news <-chan []history.News, stop func())
+	MayForget(ctx context.Context, session string) error
 	Forget(ctx context.Context, session string) error
 	CaughtUp(ctx context.Context) error
 }
@@ -206,7 +208,9 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	err := s.cfg.History.Forget(r.Context(), id)
+	// The history goes last: until then the session is listed, and where a part fails, or this broker is killed, it can be forgotten
+	// once more. A message is ended before its entries go, lest it is recorded as sent a second time.
+	err := s.cfg.History.MayForget(r.Context(), id)
 	if err == nil && s.cfg.Messages != nil {
 		err = s.cfg.Messages.Forget(r.Context(), id)
 	}
@@ -215,6 +219,9 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil && s.cfg.Agents != nil {
 		err = s.cfg.Agents.Forget(r.Context(), id)
+	}
+	if err == nil {
+		err = s.cfg.History.Forget(r.Context(), id)
 	}
 	if err != nil {
 		s.fail(w, r, err)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assent/broker"
 	"assent/internal/auth"
 	"assent/internal/server"
 	"assent/internal/store/history"
@@ -177,6 +179,26 @@ func TestForgetSession(t *testing.T) {
 		}
 		if list := g.sessionList(""); len(list) != 1 {
 			t.Errorf("%+v", list)
+		}
+	})
+}
+
+// TestForgetSessionAgain: where a part of forgetting a session fails, the session is still there, and can be forgotten once more.
+func TestForgetSessionAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		past := newMemory(t)
+		var fails error
+		g := newRig(t, server.Config{History: past, ForgetAgent: func(context.Context, string) error { return fails }})
+		defer g.stop()
+		forget := func() int {
+			return g.call(call{method: http.MethodDelete, path: "/v1/sessions/s", token: g.tokens[auth.RoleAdmin]}).status
+		}
+		past.hook("s", "Notification", `,"message":"two"`)
+		fails = broker.ErrUnavailable
+		first := forget()
+		fails = nil
+		if got := []int{first, forget(), forget()}; fmt.Sprint(got) != "[503 204 404]" {
+			t.Errorf("%v", got)
 		}
 	})
 }

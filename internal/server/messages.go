@@ -173,7 +173,7 @@ func (s *Server) messageFailed(w http.ResponseWriter, r *http.Request, err error
 
 // messageView is m as the API shows it.
 func messageView(m hook.Message) hook.Message {
-	m.Submitter, m.Write = "", ""
+	m.Submitter, m.Write, m.Recorded = "", "", false
 	return m
 }
 

@@ -67,6 +67,7 @@ var routes = []route{
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/trace", "", auth.RoleView, []int{404}},
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/audit", "", auth.RoleView, []int{404}},
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/proof", "", auth.RoleView, []int{503}}, // there is no tree here
+	{"GET", "/v1/audit/messages", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/audit/checkpoint", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/audit/export", "", auth.RoleView, []int{503}},
 	{"POST", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/decision", `{"behavior":"allow","inputSha256":"` + strings.Repeat("0", 64) + `"}`, auth.RoleApprove, []int{404}},

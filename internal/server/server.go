@@ -273,6 +273,7 @@ func (s *Server) TCP() http.Handler {
 	past.Get("/v1/search", s.search)
 	past.Get("/v1/decisions", s.listDecisions)
 	past.Get("/v1/stats", s.stats)
+	past.Get("/v1/audit/messages", s.listRecorded)
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -55,6 +57,46 @@ func (s *Server) listDecisions(w http.ResponseWriter, r *http.Request) {
 		list[i].AgentTitle = agents.Title(list[i].Agent)
 	}
 	s.writeJSON(w, r, http.StatusOK, listOf(list))
+}
+
+// catchUpTime bounds how long a list of messages waits until history has read what was recorded.
+const catchUpTime = 10 * time.Second
+
+// listRecorded is GET /v1/audit/messages: the messages to agents that the record has, the one sent last first. after is the id of the
+// last one of the page before.
+func (s *Server) listRecorded(w http.ResponseWriter, r *http.Request) {
+	v := r.URL.Query()
+	q := hook.MessageQuery{Session: v.Get("session"), After: v.Get("after")}
+	v.Del("after") // an id, where other lists have a number
+	r.URL.RawQuery = v.Encode()
+	var ok bool
+	if _, q.Limit, ok = pageQuery(w, r); !ok || !timeQuery(w, v.Get("since"), "since", &q.Since) {
+		return
+	}
+	if len(q.Session) > maxWords {
+		writeProblem(w, badField("session", "too long"))
+		return
+	}
+	var err error
+	if q.After == "" { // what was sent before the call is there, or the call fails
+		ctx, cancel := context.WithTimeout(r.Context(), catchUpTime)
+		if err = s.cfg.History.CaughtUp(ctx); err != nil {
+			err = fmt.Errorf("%w (%w)", history.ErrNotReady, err)
+		}
+		cancel()
+	}
+	var list []hook.RecordedMessage
+	if err == nil {
+		list, err = s.cfg.History.Messages(r.Context(), q)
+	}
+	switch {
+	case q.After != "" && errors.Is(err, history.ErrNotFound):
+		writeProblem(w, badField("after", "no such message; begin again without it"))
+	case err != nil:
+		s.fail(w, r, err)
+	default:
+		s.writeJSON(w, r, http.StatusOK, listOf(list))
+	}
 }
 
 // stats is GET /v1/stats: who and what decided, by hours or days since a time.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,6 +31,30 @@ func TestDecisions(t *testing.T) {
 		}
 		for _, query := range []string{"outcome=maybe", "since=yesterday", "until=1", "limit=0", "limit=x", "after=nothing", "q=" + strings.Repeat("x", 2000), "repo=" + strings.Repeat("x", 2000)} {
 			g.view("/v1/decisions?"+query, 400)
+		}
+	})
+}
+
+// TestRecordedMessages: the list of messages that the record has is whole, or it is an error.
+func TestRecordedMessages(t *testing.T) {
+	remembering(t, func(t *testing.T, g *rig, past *memory) {
+		if got := validList(t, "RecordedMessage", g.view("/v1/audit/messages", 200).body); len(got) != 0 {
+			t.Errorf("%s", got)
+		}
+		past.sent = []hook.RecordedMessage{{ID: "msg-b", SessionID: "s", SentAt: clock()}, {ID: "msg-a", SessionID: "s", SentAt: clock()}}
+		if got := validList(t, "RecordedMessage", g.view("/v1/audit/messages?session=s&since=2026-11-21T15:04:05Z&limit=7", 200).body); len(got) != 2 {
+			t.Errorf("%s", got)
+		}
+		if want := (hook.MessageQuery{Session: "s", Since: time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC), Limit: 7}); past.askedFor != want {
+			t.Errorf("asked for %+v", past.askedFor)
+		}
+		for _, query := range []string{"since=yesterday", "limit=0", "after=msg-c", "session=" + strings.Repeat("x", 2000)} {
+			g.view("/v1/audit/messages?"+query, 400)
+		}
+		past.behind = errors.New("3 events behind")
+		g.view("/v1/audit/messages", 503)
+		if g.view("/v1/audit/messages?after=msg-b", 200); past.askedFor.After != "msg-b" {
+			t.Errorf("asked for %+v", past.askedFor)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func (r *rig) anew() {
 		r.t.Fatal(err)
 	}
 	r.cfg.Events, r.cfg.Records, r.cfg.EventsNow, r.cfg.RecordsNow = r.streams.EventsAfter, r.streams.RecordsAfter, r.streams.EventsNow, r.streams.RecordsNow
-	r.cfg.Settled, r.cfg.EventBounds, r.cfg.Forget = r.streams.Settled, r.streams.EventBounds, r.streams.Forget
+	r.cfg.Settled, r.cfg.EventBounds, r.cfg.Forget = r.streams.Settled, r.streams.EventBounds, forgetIn(r.streams)
 }
 
 // prompts is how many events the feed of a session has of n prompts.

@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 10
+const layout = 11
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -62,6 +62,10 @@ ALTER TABLE cursor ADD COLUMN former INTEGER NOT NULL DEFAULT 0;`,
 CREATE TABLE messages (id TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX messages_session ON messages (session);
 CREATE INDEX messages_at ON messages (at);`,
+	10: `
+ALTER TABLE messages ADD COLUMN sent INTEGER NOT NULL DEFAULT 0;
+UPDATE messages SET sent = at;
+CREATE INDEX messages_sent ON messages (sent);`,
 }
 
 // db is the open file: one connection that writes, some that read.

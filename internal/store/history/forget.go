@@ -52,6 +52,22 @@ func (h *History) Forget(ctx context.Context, session string) error {
 	return nil
 }
 
+// MayForget returns the error that Forget would return at once.
+func (h *History) MayForget(ctx context.Context, session string) error {
+	if err := h.CaughtUp(ctx); err != nil {
+		return fmt.Errorf("forget session %q: %w", session, err)
+	}
+	d, done, err := h.reading()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := find(ctx, d.read, session); err != nil {
+		return fmt.Errorf("forget session %q: %w", session, err)
+	}
+	return nil
+}
+
 // forget is the part of Forget that writes. What was stored since gone was found goes too.
 func (h *History) forget(ctx context.Context, w *writer, session string, gone traces) error {
 	t, err := find(ctx, w.d.conn, session)

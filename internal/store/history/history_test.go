@@ -28,6 +28,13 @@ func TestMain(m *testing.M) {
 // patience is how long a test waits for something that must happen. It is no measurement.
 const patience = 60 * time.Second
 
+// forgetIn is Forget of streams over whose record there is no tree.
+func forgetIn(s *stream.Stream) func(context.Context, []uint64, []string, func(hook.Event) bool) error {
+	return func(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
+		return s.Forget(ctx, events, requests, isIts, nil)
+	}
+}
+
 // rig is a history on real streams.
 type rig struct {
 	t       testing.TB
@@ -63,7 +70,7 @@ func newRig(t testing.TB) *rig {
 	r.cfg = Config{
 		Path:   filepath.Join(r.dir, "history.db"),
 		Events: r.streams.EventsAfter, Records: r.streams.RecordsAfter, EventsNow: r.streams.EventsNow, RecordsNow: r.streams.RecordsNow,
-		Settled: r.streams.Settled, EventBounds: r.streams.EventBounds, Forget: r.streams.Forget,
+		Settled: r.streams.Settled, EventBounds: r.streams.EventBounds, Forget: forgetIn(r.streams),
 		Decode: decode, Logf: r.logf,
 	}
 	return r

@@ -107,7 +107,9 @@ CREATE TABLE decisions (
 CREATE TABLE messages (
   id      TEXT PRIMARY KEY, -- as the record calls it
   session TEXT NOT NULL,    -- sessions.id
-  at      INTEGER NOT NULL  -- cursor.clock then
+  at      INTEGER NOT NULL, -- cursor.clock then
+  sent    INTEGER NOT NULL DEFAULT 0 -- when, as the record says
 ) WITHOUT ROWID;
 CREATE INDEX messages_session ON messages (session);
-CREATE INDEX messages_at ON messages (at)
+CREATE INDEX messages_at ON messages (at);
+CREATE INDEX messages_sent ON messages (sent)

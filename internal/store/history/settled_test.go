@@ -162,6 +162,7 @@ func TestQuantile(t *testing.T) {
 
 // undo leads from a layout back to the one before, as its program would have left the file.
 var undo = map[int]string{
+	11: `DROP INDEX messages_sent; ALTER TABLE messages DROP COLUMN sent`,
 	10: `DROP TABLE messages`,
 	9: `ALTER TABLE cursor DROP COLUMN event_stream; ALTER TABLE cursor DROP COLUMN record_stream;
 		ALTER TABLE cursor DROP COLUMN former`,

@@ -33,7 +33,7 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.allowedRow, `SELECT tool, repo, input FROM requests WHERE id = ? AND ` + byPerson},
 		{&s.decision, `INSERT OR REPLACE INTO decisions (request, record, step, time, by_kind, by_name, outcome, reason, message)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&s.message, `INSERT OR REPLACE INTO messages (id, session, at) VALUES (?, ?, ?)`},
+		{&s.message, `INSERT OR REPLACE INTO messages (id, session, at, sent) VALUES (?, ?, ?, ?)`},
 		{&s.byID, `SELECT key, id, event, at, pos, fold FROM sessions WHERE id = ?`},
 		{&s.byKey, `SELECT key, id, event, at, pos, fold FROM sessions WHERE key = ?`},
 		{&s.newSession, `INSERT INTO sessions (id, event, at, pos, info) VALUES (?, 0, 0, 0, x'')`},

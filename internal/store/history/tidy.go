@@ -89,7 +89,7 @@ func (w *writer) removeUpTo(upTo, cutoff int64) error {
 		{`DELETE FROM feed WHERE id <= ?`, []any{upTo}},
 		{`DELETE FROM decisions WHERE request IN (SELECT id FROM requests WHERE at < ?)`, []any{cutoff}},
 		{`DELETE FROM requests WHERE at < ?`, []any{cutoff}},
-		{`DELETE FROM messages WHERE at < ?`, []any{cutoff}},
+		{`DELETE FROM messages WHERE at < ?1 AND sent < ?1`, []any{cutoff}},
 		{`DELETE FROM gaps WHERE last < (SELECT coalesce(min(seq), 0) FROM events)`, nil},
 		{`DELETE FROM sessions AS s WHERE at < ? AND NOT EXISTS (SELECT 1 FROM feed WHERE session = s.key)
 			AND NOT EXISTS (SELECT 1 FROM requests WHERE session = s.key)`, []any{cutoff}},

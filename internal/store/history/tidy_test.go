@@ -128,7 +128,7 @@ func TestGap(t *testing.T) {
 		r.event("s", "Stop", "")
 	}
 	// As if the first ten of the twelve were too old for the stream.
-	if err := r.streams.Forget(t.Context(), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, nil, func(hook.Event) bool { return true }); err != nil {
+	if err := r.streams.Forget(t.Context(), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, nil, func(hook.Event) bool { return true }, nil); err != nil {
 		t.Fatal(err)
 	}
 	r.start()

@@ -211,12 +211,12 @@ func (w *writer) record(r hook.Record, after uint64) error {
 	return nil
 }
 
-// message notes which session a message was sent to, for Forget. What the session's feed says of it came with its events.
+// message notes which session a message was sent to and when, for Forget and Sent. What the session's feed says of it came with its events.
 func (w *writer) message(r *hook.Record, state hook.MessageState) error {
 	if _, ok := hook.MessageOfRecord(r.RequestID); !ok || state != hook.MessageSent || r.Message == nil || r.Message.Sent == nil {
 		return nil
 	}
-	return w.run(w.do.message, r.RequestID, r.Message.Sent.SessionID, w.cursor.clock)
+	return w.run(w.do.message, r.RequestID, r.Message.Sent.SessionID, w.cursor.clock, r.Time.UnixMilli())
 }
 
 // reasonContained is the reason of a decision that let a command run contained. Others have none.

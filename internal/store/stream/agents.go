@@ -138,7 +138,8 @@ func (s *Stream) ForgetAgent(ctx context.Context, session string) error {
 			if json.Unmarshal(m.Data, &e) != nil || e.SessionID != session {
 				continue
 			}
-			if err := remove(ctx, st, m.Sequence, &erase); err != nil {
+			erase--
+			if err := remove(ctx, st, m.Sequence, erase >= 0); err != nil {
 				return fmt.Errorf("%s: remove %d: %w", name, m.Sequence, s.events.refused(err))
 			}
 		}

@@ -58,7 +58,7 @@ func fillRecord(t testing.TB, s *Stream, n int) *written {
 		if i == n/2 {
 			f := asked(t)
 			mustAppend(t, s, decided(f.RequestID), mustAppend(t, s, f, 0))
-			if err := s.Forget(t.Context(), nil, []string{f.RequestID}, func(hook.Event) bool { return true }); err != nil {
+			if err := s.Forget(t.Context(), nil, []string{f.RequestID}, func(hook.Event) bool { return true }, nil); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.Delete(t.Context(), w.revoked); err != nil {

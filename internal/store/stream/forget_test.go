@@ -63,11 +63,11 @@ func TestForget(t *testing.T) {
 	awaitMirror(t, s, theirs)
 
 	isIts := func(e hook.Event) bool { return strings.Contains(string(e.Raw), secret) }
-	if err := s.Forget(t.Context(), nil, []string{waits}, isIts); err == nil || !strings.Contains(err.Error(), "waits") {
+	if err := s.Forget(t.Context(), nil, []string{waits}, isIts, nil); err == nil || !strings.Contains(err.Error(), "waits") {
 		t.Errorf("forgetting a request that waits: %v", err)
 	}
 	for range 2 { // the second time there is nothing left
-		if err := s.Forget(t.Context(), append(mine, theirs, 999), gone, isIts); err != nil {
+		if err := s.Forget(t.Context(), append(mine, theirs, 999), gone, isIts, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,6 +96,83 @@ func TestForget(t *testing.T) {
 	}
 	if n := filesWith(t, cfg.Dir, secret); n > 0 {
 		t.Errorf("%d files still have a forgotten payload", n)
+	}
+}
+
+// TestForgetSaysWhatGoes: nothing is removed from the record of which was not said before that it goes, also not what another broker records
+// of the same request while it is said; and in the end nothing is left.
+func TestForgetSaysWhatGoes(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Dir: t.TempDir()})
+	a := asked(t)
+	seq := mustAppend(t, s, decided(a.RequestID), mustAppend(t, s, a, 0))
+	sent := hook.Record{ID: uuid.NewString(), RequestID: hook.MessageRecord("m"), Step: hook.MessageSent.RecordStep(), Time: a.Time, Message: &hook.MessageEntry{}}
+	wrote := []uint64{seq - 1, seq, mustAppend(t, s, sent, 0)}
+	ids := []string{a.RequestID, sent.RequestID}
+	later := func() { // as another broker does that has not heard of it
+		taken := hook.Record{ID: uuid.NewString(), RequestID: sent.RequestID, Step: hook.MessageTaken.RecordStep(), Time: a.Time, Message: &hook.MessageEntry{N: 1}}
+		shown := hook.Record{ID: uuid.NewString(), RequestID: hook.ShownEntry(a.RequestID), Step: hook.StepShown, Time: a.Time, By: &hook.Approver{Kind: hook.KindOwner}}
+		wrote = append(wrote, mustAppend(t, s, note(a.RequestID), seq), mustAppend(t, s, shown, 0), mustAppend(t, s, taken, wrote[2]))
+	}
+	var said []uint64
+	say := func(_ context.Context, seqs []uint64) error {
+		if len(said) == 0 {
+			later()
+		}
+		said = append(said, seqs...)
+		var left []uint64
+		for _, id := range ids {
+			of, err := s.EntriesOf(t.Context(), id)
+			if err != nil {
+				t.Error(err)
+			}
+			left = append(left, of...)
+		}
+		for _, seq := range wrote {
+			if !slices.Contains(left, seq) && !slices.Contains(said, seq) {
+				t.Errorf("entry %d is gone, and nobody was told", seq)
+			}
+		}
+		return nil
+	}
+	if err := s.Forget(t.Context(), nil, ids, nil, say); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(said)
+	if !slices.Equal(said, wrote) {
+		t.Errorf("told of %v, want %v", said, wrote)
+	}
+	for _, id := range ids {
+		if left, err := s.EntriesOf(t.Context(), id); len(left) != 0 || err != nil {
+			t.Errorf("left of %s: %v, %v", id, left, err)
+		}
+	}
+}
+
+// TestForgetIsGoneOnWith: a broker was killed when it had removed a part of a request's entries; what is left is none that waits.
+func TestForgetIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Dir: t.TempDir()})
+	a := asked(t)
+	seq := mustAppend(t, s, decided(a.RequestID), mustAppend(t, s, a, 0))
+	mustAppend(t, s, note(a.RequestID), seq)
+	st, err := s.record.js.Stream(t.Context(), RecordStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range []uint64{seq - 1, seq} {
+		if err := s.mark.Remove(t.Context(), approvals, gone); err != nil {
+			t.Fatal(err)
+		}
+		if err := remove(t.Context(), st, gone, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Forget(t.Context(), nil, []string{a.RequestID}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.EntriesOf(t.Context(), a.RequestID); len(left) != 0 || err != nil {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
 
@@ -130,7 +207,7 @@ func TestHolesInTheLog(t *testing.T) {
 		last = mustPublish(t, s, hook.Event{ID: uuid.NewString(), Type: "Stop", Raw: []byte(`{}`)})
 	}
 	awaitMirror(t, s, last)
-	if err := s.Forget(t.Context(), mine, nil, func(hook.Event) bool { return true }); err != nil {
+	if err := s.Forget(t.Context(), mine, nil, func(hook.Event) bool { return true }, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -249,7 +249,7 @@ func TestWithoutMarks(t *testing.T) {
 		if _, err := old.Delete(t.Context(), "auth.token.t0"); err != nil {
 			t.Fatal(err)
 		}
-		if err := old.forgetRequest(t.Context(), firstDecided(w), new(int)); err != nil {
+		if err := old.forgetRecords(t.Context(), []string{firstDecided(w)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		e.stop()
@@ -304,7 +304,7 @@ func TestDamageIsCopiedAside(t *testing.T) {
 			t.Errorf("append: %v", err)
 		}
 		// What is shown is a copy: to remove something from it removes nothing.
-		if err := s.Forget(t.Context(), nil, []string{firstDecided(w)}, func(hook.Event) bool { return true }); !errors.Is(err, broker.ErrUnavailable) {
+		if err := s.Forget(t.Context(), nil, []string{firstDecided(w)}, func(hook.Event) bool { return true }, nil); !errors.Is(err, broker.ErrUnavailable) {
 			t.Errorf("forget: %v", err)
 		}
 		if err := s.Close(); err != nil {

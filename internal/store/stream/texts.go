@@ -56,8 +56,7 @@ func (t texts) Delete(ctx context.Context, key string) (rev uint64, err error) {
 	if err == nil {
 		var st jetstream.Stream
 		if st, err = t.s.record.js.Stream(ctx, t.stream); err == nil {
-			one := 1
-			err = remove(ctx, st, m.seq, &one)
+			err = remove(ctx, st, m.seq, true)
 		}
 	}
 	return m.seq, t.kvError("erase", key, err)

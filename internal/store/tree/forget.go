@@ -32,20 +32,14 @@ func (l *Log) readUntil(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Forget seals that the entries of these requests are going to be removed, and the entries themselves before:
-// what is verified later knows that they were removed on purpose. A tree that has stopped lets everything be
-// forgotten, unsaid.
-func (l *Log) Forget(ctx context.Context, requests []string) error {
+// Forget seals that these entries are going to be removed, and the entries themselves before: what is verified later knows that they
+// were removed on purpose. Only they may be removed then: of an entry that comes after the call the tree does not say it. A tree that has
+// stopped lets everything be forgotten, unsaid.
+func (l *Log) Forget(ctx context.Context, seqs []uint64) error {
 	var leaves []Leaf
-	for _, id := range requests {
-		seqs, err := l.cfg.Store.EntriesOf(ctx, id)
-		if err != nil {
-			return err
-		}
-		for _, seq := range seqs {
-			if seq >= l.start {
-				leaves = append(leaves, Leaf{Kind: KindForgotten, Seq: seq})
-			}
+	for _, seq := range seqs {
+		if seq >= l.start {
+			leaves = append(leaves, Leaf{Kind: KindForgotten, Seq: seq})
 		}
 	}
 	if len(leaves) == 0 {

@@ -419,7 +419,7 @@ func TestForgottenAndLost(t *testing.T) {
 		for i := range 10 {
 			m.add(fmt.Sprintf("q%d", i))
 		}
-		if err := r.log.Forget(t.Context(), []string{"q3", "q4", "never"}); err != nil {
+		if err := r.log.Forget(t.Context(), []uint64{9, 7, 8, 10}); err != nil {
 			t.Fatal(err)
 		}
 		m.remove(7, 8, 9, 10)
@@ -451,7 +451,7 @@ func TestTwoBrokers(t *testing.T) {
 		}
 		time.Sleep(2 * tree.SealAfter)
 		synctest.Wait()
-		if err := b.log.Forget(t.Context(), []string{"q5"}); err != nil {
+		if err := b.log.Forget(t.Context(), []uint64{11, 12}); err != nil {
 			t.Fatal(err)
 		}
 		m.add("end")

@@ -5306,7 +5306,7 @@ export interface AuditCheckpoint {
   late?: string;
 }
 /**
- * What the record has of one request, step by step, each with its signature verified and its place in the tree over the record. It is the word of the broker that answers: whoever does not want to take that verifies an export or a proof, see docs/audit.md.
+ * What the record has of one request, or of one message to an agent, step by step, each with its signature verified and its place in the tree over the record. It is the word of the broker that answers: whoever does not want to take that verifies an export or a proof, see docs/audit.md.
  */
 export interface AuditTrace {
   requestId: string;
@@ -5320,7 +5320,22 @@ export interface AuditStep {
   /**
    * As in a record. shown: a device had the request on its screen, says the broker; or, with shown, a device or a program had shown it to who decided, which it signed, and the record has that with the decision.
    */
-  step: "asked" | "shown" | "decided" | "ended" | "delivered" | "refused" | "confirmed" | "overruled";
+  step:
+    | "asked"
+    | "shown"
+    | "decided"
+    | "ended"
+    | "delivered"
+    | "refused"
+    | "confirmed"
+    | "overruled"
+    | "message-sent"
+    | "message-taken"
+    | "message-started"
+    | "message-ended"
+    | "message-refused"
+    | "message-expired"
+    | "message-lost";
   /**
    * By the broker's clock; of what was signed as shown by the device's.
    */

@@ -1,7 +1,7 @@
-// The trace of one request: each step that the broker recorded, its signature, and its place in the tree over the record. What
+// The trace of one request, or of one message to an agent: each step that the broker recorded, its signature, and its place in the tree over the record. What
 // is said here is the broker's word; the commands at the end are for whoever wants the proof.
 import { useEffect, useState } from "preact/hooks";
-import { reason } from "../broker/http";
+import { ApiError, reason } from "../broker/http";
 import type { AuditStep, AuditTrace } from "../broker/types.gen";
 import { authorized } from "../device/session";
 import { since } from "../queue/model";
@@ -11,6 +11,9 @@ import { whoIs } from "./who";
 
 const w = words.trace;
 
+/** What the record calls a message to an agent. */
+export const recordOf = (message: string) => `msg-${message}`;
+
 export function Trace({ id }: { id: string }) {
   const [trace, setTrace] = useState<AuditTrace>();
   const [error, setError] = useState("");
@@ -18,14 +21,14 @@ export function Trace({ id }: { id: string }) {
     let gone = false;
     authorized<AuditTrace>("GET", `/v1/requests/${encodeURIComponent(id)}/audit`).then(
       (t) => gone || setTrace(t),
-      (e: unknown) => gone || setError(reason(e)),
+      (e: unknown) => gone || setError(id.startsWith(recordOf("")) && e instanceof ApiError && e.status === 404 && e.fromBroker ? w.nothing : w.failed(reason(e))),
     );
     return () => void (gone = true);
   }, [id]);
   if (error) {
     return (
       <p class="notice" role="alert">
-        {w.failed(error)}
+        {error}
       </p>
     );
   }

@@ -1,8 +1,10 @@
-// What happened to a message, step by step, and whether its device signed it as it stands.
+// What happened to a message, step by step, and whether its device signed it as it stands; and what the record proves of that.
 import { useEffect, useState } from "preact/hooks";
 import { checkSignature, type Signed } from "../agents/send";
 import type { Message } from "../broker/types.gen";
+import { recordOf, Trace } from "../panels/trace";
 import { visibleLine } from "../text/visible";
+import { words } from "../text/words/all";
 import { laterWords } from "../text/words/later";
 
 const w = laterWords.steps;
@@ -10,6 +12,7 @@ const w = laterWords.steps;
 export function Steps({ message: m }: { message: Message }) {
   const [signed, setSigned] = useState<{ of: Message; is: Signed }>();
   const [open, setOpen] = useState(false);
+  const [traced, trace] = useState(false);
   useEffect(() => {
     if (open) void checkSignature(m).then((is) => setSigned({ of: m, is }));
   }, [open, m]);
@@ -37,6 +40,10 @@ export function Steps({ message: m }: { message: Message }) {
           {w.signed[signed.is]}
         </p>
       )}
+      <button type="button" class="link" data-action="trace" aria-expanded={traced} onClick={() => trace(!traced)}>
+        {traced ? words.trace.close : words.trace.open}
+      </button>
+      {open && traced && <Trace key={m.steps.length} id={recordOf(m.id)} />}
     </details>
   );
 }
