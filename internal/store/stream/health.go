@@ -169,6 +169,12 @@ type diskFull struct{ what string }
 func (e *diskFull) Error() string        { return e.what }
 func (e *diskFull) Is(target error) bool { return target == syscall.ENOSPC }
 
+// Room is how many bytes the disk of dir still takes, and below how many nothing is recorded there.
+func Room(dir string) (free, kept uint64, err error) {
+	free, err = freeSpace(dir)
+	return free, diskReserve, err
+}
+
 // checkSpace returns an error if size more bytes would leave less than the reserve on the disk. It
 // logs the turns.
 func (e *engine) checkSpace(size int) error {
