@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"syscall"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"assent/internal/auth"
@@ -47,25 +44,6 @@ To listen beyond loopback, the broker needs a certificate, or a proxy in front o
 	return c
 }
 
-// whyNotServed says in one line that the disk is full, where it is that which kept the broker from starting.
-func (a *app) whyNotServed(err error) error {
-	free, kept, unknown := stream.Room(a.stateDir)
-	if unknown != nil {
-		return err
-	}
-	return fullDisk(err, a.stateDir, free, kept)
-}
-
-// fullDisk is err, or that the disk is full in one line: each engine has its own words for it, names the files that it wanted
-// to write, and may leave out why.
-func fullDisk(err error, dir string, free, kept uint64) error {
-	var engine *jetstream.APIError
-	if free >= kept || !noSpace(err) && !errors.As(err, &engine) {
-		return err
-	}
-	return fmt.Errorf("%w: %d MiB are free in %s, and the broker starts with %d MiB or more", syscall.ENOSPC, free>>20, dir, kept>>20)
-}
-
 // serve is the picture of the system: the record below, those who read it, the rules, the listeners, the server
 // on top, and what flows between them. It calls ready, once, when hooks and browsers are served, and returns when
 // ctx is done or a part fails.
@@ -77,7 +55,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer d.close(&err)
 	for _, open := range []func(context.Context) error{d.openRecord, d.openOutlets, d.openRules, d.openHosts, d.openListeners, d.openServer} {
 		if err := open(ctx); err != nil {
-			return a.whyNotServed(err)
+			return stream.OrFull(err, a.stateDir)
 		}
 	}
 	g := newGroup(ctx)
