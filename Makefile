@@ -29,7 +29,7 @@ RUNTESTS = $(GO) run ./internal/tool/runtests -memory 2
 .PHONY: build run test test-fast e2e check bench vuln release image web fmt clean help
 
 build: ## bin/assent, bin/assent-hook, bin/assent-hook-strict and bin/assent-contain
-	GO='$(GO)' ./internal/tool/release/build.sh bin '$(VERSION)' '$(COMMIT)' '$(DATE)'
+	@GO='$(GO)' ./internal/tool/release/build.sh bin '$(VERSION)' '$(COMMIT)' '$(DATE)'
 
 run: build ## the broker in the foreground
 	bin/assent serve

@@ -106,12 +106,17 @@ func nextStep(err error) string {
 	switch {
 	case errors.As(err, &p) && p.Status == http.StatusUnauthorized, errors.As(err, &handshake) && handshake.Code == http.StatusUnauthorized:
 		return "make a token on the broker's machine (assent token create --role approve --name NAME), and set ASSENT_TOKEN to it"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), strings.Contains(err.Error(), syscall.ENOSPC.Error()): // an engine hands on the words only
+	case noSpace(err), errors.Is(err, syscall.EDQUOT):
 		return "free some space there, or choose another place (assent's own files: --state-dir DIR)"
 	case errors.Is(err, syscall.EROFS) && !strings.Contains(err.Error(), "choose another"):
 		return "nothing can be written there: choose another place (assent's own files: --state-dir DIR)"
 	}
 	return ""
+}
+
+// noSpace says whether err is that a disk is full. An engine hands on the words only.
+func noSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error())
 }
 
 func (a *app) root() *cobra.Command {

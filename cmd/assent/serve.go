@@ -9,6 +9,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/setup/statedir"
+	"assent/internal/store/stream"
 )
 
 func (a *app) serveCmd() *cobra.Command {
@@ -54,7 +55,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer d.close(&err)
 	for _, open := range []func(context.Context) error{d.openRecord, d.openOutlets, d.openRules, d.openHosts, d.openListeners, d.openServer} {
 		if err := open(ctx); err != nil {
-			return err
+			return stream.OrFull(err, a.stateDir)
 		}
 	}
 	g := newGroup(ctx)

@@ -114,6 +114,12 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Looks("agents-start")
 	b.Accessible("agents-start")
 	b.NothingCut("agents-start")
+	b.Do(chromedp.EmulateViewport(195, 422, chromedp.EmulateMobile, chromedp.EmulateTouch)) // a phone at 200 %
+	sheet, field := b.Box("[data-ui=start-agent]"), b.Box("[data-ui=start-agent] textarea")
+	if field.X+field.Width > sheet.X+sheet.Width {
+		t.Errorf("on the narrowest screen the field is at %v, and its sheet at %v", field, sheet)
+	}
+	b.Do(rig.Phone)
 
 	// Above a ceiling it is not sent, which is said at once.
 	fill := func(field, value string) {

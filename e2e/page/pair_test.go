@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -127,3 +128,41 @@ const expiredCodes = `{
     return new Response(body, { status: r.status, headers: { date: r.headers.get("date") } });
   };
 }`
+
+// TestPagePairsAgain: a link for another role in a browser that is paired already says what it did, and one that was used says
+// that it did nothing.
+func TestPagePairsAgain(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	before := d.Devices()[0]
+	var link struct{ URL string }
+	if err := json.Unmarshal([]byte(d.Command("pair", "--role", "operate", "--json")), &link); err != nil {
+		t.Fatal(err)
+	}
+	b.Do(chromedp.Navigate(link.URL))
+	var now rig.Device
+	rig.Eventually(t, rig.Soon, "it is paired anew", func() bool {
+		for _, now = range d.Devices() {
+			if now.ID != before.ID {
+				return true
+			}
+		}
+		return false
+	})
+	b.See("main [role=alert]", rig.Word("door.anew", now.Name, "operate", before.Name))
+	b.Looks("paired-anew")
+	b.Click("main [role=alert] button", rig.Word("desk.seen"))
+	b.Do(chromedp.Navigate(link.URL)) // tapped a second time
+	b.See("main [role=alert]", rig.Word("door.stays", now.Name, "operate"))
+	if n := len(d.Devices()); n != 2 {
+		t.Errorf("%d devices", n)
+	}
+	b.Do(chromedp.Reload())
+	b.See("main", rig.Word("empty.head"))
+	if b.Has("main [role=alert]") {
+		t.Error("it is said again")
+	}
+	b.Quiet()
+}

@@ -92,5 +92,15 @@ func TestPageTraces(t *testing.T) {
 	b.Accessible("trace-wrong")
 	b.NothingCut("trace-wrong")
 	b.Looks("trace-wrong")
+
+	// A decision that came from a terminal is by nobody.
+	rig.Value(b, chromedp.Evaluate[bool](`(window.tampered = false, true)`))
+	d.Asks(t.Context(), "s", "/home/dev/shop", "Bash", rig.Command("make"))
+	d.Command("allow", d.WaitPending(1)[0].ID)
+	b.View("Inbox")
+	b.View("History")
+	b.See(row, "make")
+	b.Tap(row + " [data-action=trace]")
+	b.See(trace+" [data-step=decided]", "Allowed "+rig.Word("history.fromTerminal"))
 	b.Quiet()
 }

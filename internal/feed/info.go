@@ -2,8 +2,8 @@ package feed
 
 import (
 	"slices"
-	"strings"
 
+	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
@@ -48,9 +48,8 @@ func (s *state) title() string {
 	if dir == "" {
 		dir = s.CWD
 	}
-	dir = strings.TrimRight(dir, "/")
-	if dir = dir[strings.LastIndexByte(dir, '/')+1:]; dir != "" {
-		return preview(dir)
+	if project := hook.ProjectName(dir); project != "" {
+		return preview(project)
 	}
 	return "Session " + show.Short(s.Entity.SessionID, 8)
 }

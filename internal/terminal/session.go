@@ -6,6 +6,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/feed"
+	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
@@ -31,10 +32,9 @@ func (s *Session) About() string {
 	return "-"
 }
 
-// dir is the last element of the working directory.
+// dir is the name of the project that the working directory belongs to.
 func (s *Session) dir() string {
-	dir := strings.TrimRight(s.CWD, "/")
-	return show.Line(dir[strings.LastIndexByte(dir, '/')+1:])
+	return show.Line(hook.ProjectName(s.CWD))
 }
 
 // stateNames are the agent's states in words.
@@ -88,8 +88,7 @@ func (s *Session) Where() string {
 	if dir == "" {
 		dir = s.CWD
 	}
-	dir = strings.TrimRight(dir, "/")
-	name := show.Short(dir[strings.LastIndexByte(dir, '/')+1:], 24)
+	name := show.Short(hook.ProjectName(dir), 24)
 	if s.Repo.Branch != "" {
 		name += "@" + show.Short(s.Repo.Branch, 24)
 	}

@@ -3,7 +3,6 @@ package terminal
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"assent/internal/api"
@@ -29,8 +28,8 @@ func Project(r *api.Request) string { return ProjectOf(r, IsOtherAgent(r.Agent))
 // ProjectOf is Project, with the agent's name or without.
 func ProjectOf(r *api.Request, named bool) string {
 	name := r.SessionID
-	if dir := strings.TrimRight(r.CWD, "/"); dir != "" {
-		name = dir[strings.LastIndexByte(dir, '/')+1:]
+	if project := hook.ProjectName(r.CWD); project != "" {
+		name = project
 	}
 	if r.AgentID != "" {
 		name += " › " + r.AgentType

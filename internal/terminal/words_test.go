@@ -51,8 +51,9 @@ func TestAgentNames(t *testing.T) {
 	if OtherAgents([]*api.Request{mine, of("", "")}) || !OtherAgents([]*api.Request{mine, codex}) {
 		t.Error("who is another agent")
 	}
+	tree := &api.Request{Request: hook.Request{CWD: "/srv/shop/.claude/worktrees/assent-01234567"}} // of a host's session
 	for _, x := range [][2]string{
-		{Project(mine), "shop"}, {Project(codex), "Codex · shop"}, {ProjectOf(mine, true), "Claude · shop"}, {ProjectOf(codex, false), "shop"}, {ProjectOf(of("new", ""), true), "shop"},
+		{Project(tree), "shop"}, {(&Session{api.Session{CWD: tree.CWD}}).Name(), "shop"}, {(&Session{api.Session{CWD: tree.CWD}}).Where(), "shop"}, {Project(mine), "shop"}, {Project(codex), "Codex · shop"}, {ProjectOf(mine, true), "Claude · shop"}, {ProjectOf(codex, false), "shop"}, {ProjectOf(of("new", ""), true), "shop"},
 	} {
 		if x[0] != x[1] {
 			t.Errorf("%q, want %q", x[0], x[1])

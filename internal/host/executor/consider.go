@@ -331,7 +331,7 @@ func (h *Host) make(o Order) (*session, error) {
 	}
 	m := meta{Session: o.Session, Agent: agent.Name, Project: agent.Project, MadeAt: time.Now().UTC()}
 	if agent.Worktree && o.Kind == hook.MessagePrompt {
-		m.Worktree = treeName(o.Session)
+		m.Worktree = h.treeName(agent.Project, o.Session)
 	}
 	s, err := makeSession(h, m)
 	if err == nil {

@@ -379,19 +379,27 @@ func (h *Host) tell(now time.Time, s *session, text string) {
 	h.changed()
 }
 
-func (h *Host) timeoutOf(agent string) time.Duration {
+// timeoutOf is how long turns of an agent's session may take. started is what agents.yaml said when the process was started that
+// runs, 0 where that was not noted.
+func (h *Host) timeoutOf(agent string, started time.Duration) time.Duration {
 	if t, ok := h.timeouts[agent]; ok {
 		return t
 	}
-	if f, err := h.cfg.File(); err == nil {
+	f, err := h.cfg.File()
+	if err == nil {
 		for _, a := range f.Agents {
 			h.timeouts[a.Name] = a.Timeout
 		}
 	}
-	if t, ok := h.timeouts[agent]; ok {
+	switch t, ok := h.timeouts[agent]; {
+	case ok:
 		return t
+	case started == 0:
+		return unnamed
+	case err != nil: // what the file will say once it is mended is not known
+		return started
 	}
-	return time.Hour // the agent was taken out of the file
+	return min(started, unnamed) // the agent was taken out of the file
 }
 
 func (h *Host) wakeUp() {

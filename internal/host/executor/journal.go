@@ -66,9 +66,10 @@ type began struct {
 	Version string `json:"version,omitempty"`
 	// Budget is what the session may spend in all before it ends, in USD; 0: not known.
 	Budget float64 `json:"budget,omitempty"`
-	// Mode and CLI are what agents.yaml said of the agent when it was started.
-	Mode string `json:"mode,omitempty"`
-	CLI  string `json:"cli,omitempty"`
+	// Mode, CLI and Timeout are what agents.yaml said of the agent when it was started.
+	Mode    string        `json:"mode,omitempty"`
+	CLI     string        `json:"cli,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
 // exit is how a process ended. Saved says that it had time to save what it had spent.

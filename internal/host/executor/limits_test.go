@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/host/optin"
 )
 
 // A process without work is ended after an hour, as a person would end it, and not before.
@@ -61,6 +63,29 @@ func TestWaitingIsBounded(t *testing.T) {
 	again.apply(entry{Order: &Order{ID: two, Kind: hook.MessagePrompt}})
 	if again.apply(entry{Message: two, State: started, Waited: again.waited}); again.waited != 0 {
 		t.Errorf("another turn has waited for %v", again.waited)
+	}
+}
+
+// A host that cannot read agents.yaml holds what runs to the time that the file gave it when it was started.
+func TestTimeWhereTheFileIsBroken(t *testing.T) {
+	s := working(t, "")
+	s.h.timeouts = map[string]time.Duration{}
+	file, broken := optin.File{}, errors.New("line 3: no such key")
+	s.h.cfg.File = func() (optin.File, error) { return file, broken }
+	m := s.find(one)
+	for _, started := range []time.Duration{0, time.Minute, 5 * time.Hour} {
+		s.process.Timeout = started
+		if got, want := s.timeout(m), cmp.Or(started, time.Hour); got != want {
+			t.Errorf("started with %v: %v, want %v", started, got, want)
+		}
+	}
+	broken = nil
+	if got := s.timeout(m); got != time.Hour {
+		t.Errorf("the file does not name the agent: %v", got)
+	}
+	file.Agents = []optin.Agent{{Name: "coder", Timeout: 2 * time.Hour}}
+	if got := s.timeout(m); got != 2*time.Hour {
+		t.Errorf("the file names the agent: %v", got)
 	}
 }
 

@@ -190,6 +190,6 @@ func (s *session) beside() string {
 
 // timeout is how long turns of the session may take for m.
 func (s *session) timeout(m *message) time.Duration {
-	_, t := s.said().with(m.Order).within(optin.Agent{Timeout: s.h.timeoutOf(s.meta.Agent)})
+	_, t := s.said().with(m.Order).within(optin.Agent{Timeout: s.h.timeoutOf(s.meta.Agent, s.process.Timeout)})
 	return t
 }

@@ -118,7 +118,7 @@ func TestAutoPR(t *testing.T) {
 	coder := optin.Agent{Name: "coder", BudgetUSD: 5, Timeout: time.Hour, Worktree: true, AutoPR: true}
 	file := optin.File{Accept: []string{"key"}, Agents: []optin.Agent{coder}}
 	h := &Host{cfg: Config{Dir: t.TempDir(), Logf: t.Logf, File: func() (optin.File, error) { return file, nil }}, sessions: map[string]*session{}, timeouts: map[string]time.Duration{}}
-	s, err := makeSession(h, meta{Session: one, Agent: "coder", Worktree: treeName(one)})
+	s, err := makeSession(h, meta{Session: one, Agent: "coder", Worktree: treeNames(one)[0]})
 	if err != nil {
 		t.Fatal(err)
 	}

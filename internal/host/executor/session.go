@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ const (
 	maxTries  = 3 // processes that one prompt is written to
 
 	receiptTime = 2 * time.Minute // until a prompt without a receipt is lost
+	unnamed     = time.Hour       // for turns of an agent that agents.yaml does not name
 	idleTime    = time.Hour       // until a process without work is ended; going on takes a second or two
 	graceTime   = 10 * time.Second
 	lookEvery   = 2 * time.Second // at what changes seldom
@@ -174,7 +176,8 @@ func openSession(h *Host, id string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &s.meta); err != nil || s.meta.Session != id || s.meta.Worktree != "" && s.meta.Worktree != treeName(id) {
+	names := treeNames(id)
+	if err := json.Unmarshal(text, &s.meta); err != nil || s.meta.Session != id || s.meta.Worktree != "" && !slices.Contains(names[:], s.meta.Worktree) {
 		return nil, fmt.Errorf("%s is not that of session %s: %w", filepath.Join(s.dir, metaFile), id, errDamaged)
 	}
 	tooMany := false

@@ -125,7 +125,7 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 	pid := p.Pid
 	_ = p.Release() // its end is looked for with all others', in poll
 	s.h.children[pid] = true
-	if err := s.note(entry{At: now, Process: &began{PID: pid, ID: process.ID(pid), Budget: s.cost() + budget, Mode: agent.Mode, CLI: agent.CLI}}); err != nil {
+	if err := s.note(entry{At: now, Process: &began{PID: pid, ID: process.ID(pid), Budget: s.cost() + budget, Mode: agent.Mode, CLI: agent.CLI, Timeout: agent.Timeout}}); err != nil {
 		sweep(began{PID: pid, ID: process.ID(pid)}, s.meta.Session)
 		return err
 	}

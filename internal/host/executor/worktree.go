@@ -20,8 +20,26 @@ var errNoCommit = errors.New("the project has no commit of which the session cou
 // gitTime bounds the making of a work tree.
 const gitTime = 2 * time.Minute
 
-// treeName names the work tree of a session.
-func treeName(session string) string { return "assent-" + session[:8] }
+// treeNames are the names that the work tree of a session can have: the first one reads well in the name of a branch, the second one no
+// other session can have.
+func treeNames(session string) [2]string {
+	return [...]string{"assent-" + session[:8], "assent-" + session}
+}
+
+// treeName names the work tree of a new session. Another session's, whose id begins alike, is not shared: neither one that is
+// to be made, nor one that stands there.
+func (h *Host) treeName(project, session string) string {
+	names := treeNames(session)
+	for _, s := range h.sessions {
+		if s.meta.Project == project && s.meta.Worktree == names[0] {
+			return names[1]
+		}
+	}
+	if _, err := os.Lstat(optin.Tree(project, names[0])); !errors.Is(err, fs.ErrNotExist) {
+		return names[1]
+	}
+	return names[0]
+}
 
 // tree makes sure that a session's work tree is there, and brings nothing for the agent that was not accepted.
 //

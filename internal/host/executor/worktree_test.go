@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 	"assent/internal/host/optin"
 )
@@ -220,5 +221,37 @@ exec `+real+` "$@"
 	}
 	if _, err := os.Stat(filepath.Join(tree, "a.go")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Two sessions whose ids begin alike have a work tree each, also where nobody knows of the one that has the shorter name.
+func TestSessionsShareNoTree(t *testing.T) {
+	project := t.TempDir()
+	agent := optin.Agent{Name: "coder", Project: project, Worktree: true}
+	h := &Host{sessions: map[string]*session{}, cfg: Config{Dir: t.TempDir(), Logf: t.Logf, File: func() (optin.File, error) { return optin.File{Agents: []optin.Agent{agent}}, nil }}}
+	trees := map[string]string{}
+	for _, id := range []string{one, one[:8] + two[8:], two} {
+		if id == two {
+			if err := os.MkdirAll(optin.Tree(project, "assent-"+id[:8]), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := h.make(Order{ID: id, Session: id, Agent: "coder", Kind: hook.MessagePrompt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.journal.close()
+		if other := trees[s.meta.Worktree]; other != "" {
+			t.Errorf("%s and %s are both in %s", other, id, s.meta.Worktree)
+		}
+		trees[s.meta.Worktree] = id
+		again, err := openSession(h, id) // as the next host does
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.journal.close()
+	}
+	if trees["assent-"+one[:8]] != one || trees["assent-"+two] != two {
+		t.Errorf("%v", trees)
 	}
 }

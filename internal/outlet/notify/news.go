@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"path"
 	"slices"
 	"time"
 
@@ -312,7 +311,7 @@ func (p *Push) aboutOf(q *hook.Request) about {
 // the agent runs.
 func projectOf(cwd, root string) string {
 	for _, dir := range []string{root, cwd} {
-		if name := path.Base(project(dir)); dir != "" && name != "/" && name != "." {
+		if name := hook.ProjectName(dir); name != "" {
 			return show.Short(name, 40)
 		}
 	}

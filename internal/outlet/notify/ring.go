@@ -2,14 +2,13 @@ package notify
 
 import (
 	"context"
-	"path"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
 	"assent/broker"
 	"assent/internal/feed"
+	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
@@ -394,16 +393,9 @@ func shortName(v broker.View) string { return shortNameOf(v.CWD, v.Repo.Root) }
 
 func shortNameOf(cwd, root string) string {
 	for _, dir := range []string{cwd, root} {
-		if name := path.Base(project(dir)); dir != "" && name != "/" && name != "." {
+		if name := hook.ProjectName(dir); name != "" {
 			return show.Short(name, 40)
 		}
 	}
 	return ""
-}
-
-// project is the directory of the project that a directory belongs to: Claude Code's own work trees are within
-// theirs.
-func project(dir string) string {
-	dir, _, _ = strings.Cut(dir, "/.claude/worktrees/")
-	return dir
 }

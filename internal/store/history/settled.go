@@ -156,11 +156,14 @@ func (h *History) settledWhere(ctx context.Context, q hook.SettledQuery) (string
 		add("(r.settled, r.id) < (?, ?)", settled, q.After)
 	}
 	for column, value := range map[string]string{
-		"s.id": q.Session, "r.by_kind": q.Kind, "r.by_name": q.By, "r.repo": q.Repo, "r.tool": q.Tool, "r.outcome": string(q.Outcome),
+		"s.id": q.Session, "r.by_kind": q.Kind, "r.by_name": q.By, "r.tool": q.Tool, "r.outcome": string(q.Outcome),
 	} {
 		if value != "" {
 			add(column+" = ?", value)
 		}
+	}
+	if q.Repo != "" { // with the work trees of its own sessions
+		add("(r.repo = ? OR instr(r.repo, ?) = 1)", q.Repo, strings.TrimRight(q.Repo, "/")+hook.OwnTrees)
 	}
 	if !q.Since.IsZero() {
 		add("r.settled >= ?", q.Since.UnixMilli())

@@ -322,3 +322,37 @@ func TestSettledSaysWhoWasVerified(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// What sessions in work trees of a project did belongs to the project.
+func TestSettledInWorkTrees(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	ids := map[string]string{}
+	for _, root := range []string{"/src/bicycle", "/src/bicycle/.claude/worktrees/assent-01234567", "/src/bicycles", "/home/src/bicycle/.claude/worktrees/x"} {
+		id := uuid.Must(uuid.NewV7()).String()
+		ids[id] = root
+		raw := fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make"}}`, root)
+		seq := r.publish(hook.Event{ID: id, Type: "PermissionRequest", Raw: raw})
+		at := r.append(hook.Record{RequestID: id, Step: hook.StepAsked, Request: &hook.Request{
+			ID: id, SessionID: root, ToolName: "Bash", ToolInput: hook.JSON(`{"command":"make"}`), Agent: "claude", Raw: raw,
+			CreatedAt: time.Now(), EventSeq: seq, EventTime: time.Now(), Origin: hook.Origin{Repo: hook.Repo{Root: root}},
+		}}, 0)
+		r.append(hook.Record{RequestID: id, Step: hook.StepEnded, Outcome: hook.Expired, Reason: hook.ReasonDeadline}, at)
+	}
+	r.catchUp()
+	for repo, want := range map[string][]string{
+		"/src/bicycle": {"/src/bicycle", "/src/bicycle/.claude/worktrees/assent-01234567"},
+		"/src/bicycle/.claude/worktrees/assent-01234567": {"/src/bicycle/.claude/worktrees/assent-01234567"},
+		"/src/bicycles": {"/src/bicycles"},
+	} {
+		list, err := h.Settled(t.Context(), hook.SettledQuery{Repo: repo})
+		var got []string
+		for _, x := range list {
+			got = append(got, ids[x.ID])
+		}
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v; want %q", repo, got, err, want)
+		}
+	}
+}

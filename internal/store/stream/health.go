@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -168,6 +169,25 @@ type diskFull struct{ what string }
 
 func (e *diskFull) Error() string        { return e.what }
 func (e *diskFull) Is(target error) bool { return target == syscall.ENOSPC }
+
+// OrFull is err, or in one line that the disk of the state directory dir is full, where it is that which err is about: each engine
+// has its own words for it, names the files that it wanted to write, and may leave out why.
+func OrFull(err error, dir string) error {
+	free, unknown := freeSpace(dir)
+	if unknown != nil {
+		return err
+	}
+	return orFull(err, dir, free)
+}
+
+func orFull(err error, dir string, free uint64) error {
+	var engine *jetstream.APIError
+	words := errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error())
+	if free >= diskReserve || !words && !errors.As(err, &engine) {
+		return err
+	}
+	return fmt.Errorf("%w: %d MiB are free in %s, and the broker starts with %d MiB or more", syscall.ENOSPC, free>>20, dir, diskReserve>>20)
+}
 
 // checkSpace returns an error if size more bytes would leave less than the reserve on the disk. It
 // logs the turns.

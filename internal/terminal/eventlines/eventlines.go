@@ -112,7 +112,7 @@ func orDash(s string) string {
 	return s
 }
 
-// whereLine is the directory's name, the beginning of the session's id, and the subagent.
+// whereLine is the project's name, the beginning of the session's id, and the subagent.
 func whereLine(p hook.Payload) string {
 	session := p.SessionID
 	if len(session) > 12 {
@@ -120,7 +120,7 @@ func whereLine(p hook.Payload) string {
 	}
 	where := orDash(session)
 	if p.CWD != "" {
-		where = path.Base(p.CWD) + " " + where
+		where = path.Base(hook.ProjectDir(p.CWD)) + " " + where
 	}
 	if p.AgentID != "" && p.AgentType != "" {
 		where += " › " + p.AgentType

@@ -26,13 +26,21 @@ func TestRecipe(t *testing.T) {
 		return string(out), err
 	}
 	out, err := run("bin", "1.2.3", "abc", "")
-	want := "CGO=0\n" + root + "\nbuild\n-trimpath\n-buildvcs=false\n-mod=readonly\n-ldflags=-s -w -X main.built=1.2.3 -X main.commit=abc -X main.date=\n-o\nbin/\n./cmd/assent\n./cmd/assent-hook\n./cmd/assent-hook-strict\n./cmd/assent-contain\n"
+	want := "Building four programs into bin. Where Go has built nothing yet it downloads and compiles everything first, which takes some minutes.\nCGO=0\n" + root + "\nbuild\n-trimpath\n-buildvcs=false\n-mod=readonly\n-ldflags=-s -w -X main.built=1.2.3 -X main.commit=abc -X main.date=\n-o\nbin/\n./cmd/assent\n./cmd/assent-hook\n./cmd/assent-hook-strict\n./cmd/assent-contain\n" +
+		"  bin/assent             the broker and all commands\n  bin/assent-hook        what an agent's hooks run\n" +
+		"  bin/assent-hook-strict the same, where the hook checks who decided\n  bin/assent-contain     runs a command that can only read\n"
 	if err != nil || out != want {
 		t.Errorf("%v\n%s", err, out)
 	}
 	out, err = run("bin", "1.2.3", "abc", "", "RWQf+/=", "https://downloads.example/{version}")
 	if want := "-X main.date= -X main.releaseKey=RWQf+/= -X main.releasesAt=https://downloads.example/{version}\n"; err != nil || !strings.Contains(out, want) {
 		t.Errorf("%v\n%s", err, out)
+	}
+	if err := os.WriteFile(stub, []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run("bin", "1.2.3", "abc", ""); err == nil || strings.Contains(out, "bin/assent") {
+		t.Errorf("a build that failed: %v\n%s", err, out)
 	}
 	if out, err := run("bin", "1.2.3"); err == nil || !strings.HasPrefix(out, "usage: ") {
 		t.Errorf("%v\n%s", err, out)

@@ -1,7 +1,8 @@
 // Hands a session of a host over to a terminal there: asks first, and then shows the command that goes on.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { reason } from "../broker/http";
 import type { Message } from "../broker/types.gen";
+import { useClosing } from "../panels/closing";
 import { visibleLine } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { send } from "./send";
@@ -65,18 +66,27 @@ export function Handover({ agent, session, own }: Props) {
           {w.head}
         </button>
       ) : (
-        <>
-          <p>{w.ask}</p>
-          <p class="act">
-            <button type="button" class="small" data-action="no-handover" onClick={() => setAsked(false)}>
-              {w.cancel}
-            </button>
-            <button type="button" class="small" data-action="confirm-handover" disabled={busy} onClick={() => void go()}>
-              {w.confirm}
-            </button>
-          </p>
-        </>
+        <Ask busy={busy} yes={() => void go()} no={() => setAsked(false)} />
       )}
+    </div>
+  );
+}
+
+function Ask({ busy, yes, no }: { busy: boolean; yes(): void; no(): void }) {
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
+  useClosing(panel, no);
+  return (
+    <div ref={panel} tabIndex={-1}>
+      <p>{w.ask}</p>
+      <p class="act">
+        <button type="button" class="small" data-action="no-handover" onClick={no}>
+          {w.cancel}
+        </button>
+        <button type="button" class="small" data-action="confirm-handover" disabled={busy} onClick={yes}>
+          {w.confirm}
+        </button>
+      </p>
     </div>
   );
 }

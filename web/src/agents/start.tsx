@@ -1,9 +1,10 @@
 // Starting a session of an agent: what it is to do, and what it may cost.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { reason } from "../broker/http";
 import type { Agent } from "../broker/types.gen";
 import { ownDevice } from "../device/session";
 import { selected, sessions } from "../queue/state";
+import { useClosing } from "../panels/closing";
 import { Rich } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { laterWords } from "../text/words/later";
@@ -25,10 +26,21 @@ export function StartAgent() {
     starting.value = undefined;
     selected.value = id;
   }, [here, id]);
-  if (!start) return null;
+  return start ? <Sheet key={start.agent} name={start.agent} agent={agent} id={id} /> : null;
+}
+
+/** It takes the focus, and gives it back to the agent in the list. Escape closes it while nothing is written in it. */
+function Sheet({ name, agent, id }: { name: string; agent: Agent | undefined; id: string }) {
+  const sheet = useRef<HTMLElement>(null);
+  const head = useRef<HTMLHeadingElement>(null);
+  useEffect(() => head.current?.focus({ preventScroll: true }), []);
+  const close = () => {
+    if (!sheet.current?.querySelector("textarea")?.value.trim()) starting.value = undefined;
+  };
+  useClosing(sheet, close, `[data-agent="${CSS.escape(name)}"]`, ".sessions");
   return (
-    <section class="say start" data-ui="start-agent" aria-label={w.start}>
-      <h2>{w.head(visibleLine(start.agent))}</h2>
+    <section class="say start" data-ui="start-agent" aria-label={w.start} ref={sheet}>
+      <h2 ref={head} tabIndex={-1}>{w.head(visibleLine(name))}</h2>
       {!agent ? <p class="quiet">{w.gone}</p> : id ? <Sent session={id} /> : <Form key={agent.name} agent={agent} />}
     </section>
   );

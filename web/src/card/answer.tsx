@@ -69,6 +69,15 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   useLayoutEffect(() => {
     panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
   }, [mode, others]);
+  const was = useRef(mode);
+  useLayoutEffect(() => {
+    // What had the focus is gone: the menu, or the button that leads back.
+    if (was.current !== mode && document.activeElement === document.body) (panel.current ?? foot.current?.querySelector<HTMLElement>("[data-action=other]"))?.focus({ preventScroll: true });
+    was.current = mode;
+  }, [mode]);
+  const leaveMode = (e: KeyboardEvent) => {
+    if (e.key === "Escape" && !e.isComposing && !sending) setMode("");
+  };
   const asked = wanted.value;
   useLayoutEffect(() => {
     if (asked?.id !== r.id) return;
@@ -177,7 +186,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
         </p>
       )}
       {mode !== "" && (
-        <div class="others" data-ui="others" data-state={mode} ref={panel}>
+        <div class="others" data-ui="others" data-state={mode} ref={panel} tabIndex={-1} onKeyDown={leaveMode}>
           {mode === "edit" && others && members && (
             <others.EditForm members={members} edits={edits} disabled={!!sending} type={(key, text) => setEdits(new Map(edits).set(key, text))} />
           )}
@@ -188,7 +197,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
           {mode === "handback" && <p class="remark">{r.via === "acp" ? words.answer.editorHint : words.answer.terminalHint(agent)}</p>}
         </div>
       )}
-      <div class="foot" data-ui="foot" ref={foot} tabIndex={-1}>
+      <div class="foot" data-ui="foot" ref={foot} tabIndex={-1} onKeyDown={leaveMode}>
         {plan && <Then id={r.id} mode={planMode} disabled={!!sending} choose={setPlanMode} />}
         {say && (
           <p class="obstacle" data-ui="obstacle" id={`obstacle-${r.id}`}>

@@ -84,6 +84,22 @@ test("an edit stands among the lines of its file, with their numbers", () => {
   assert.deepEqual(part.made!.all.map((l) => `${l.sign}${l.text}${l.number}`), [" y5", " z6", " b7", "-c8", "+C8", "+d9", " e10"]);
 });
 
+test("what stands behind the last line feed of a file is no line", () => {
+  const rows = (tool: string, was: string, is: string, context: Parameters<typeof partsOf>[2]) => {
+    const fields = tool === "Write" ? [{ name: "content", kind: "code" as const, text: is }] : [{ name: "old_string", kind: "diff-old" as const, text: was }, { name: "new_string", kind: "diff-new" as const, text: is }];
+    const [part] = partsOf(tool, fields, context, made);
+    assert.ok(part?.kind === "diff");
+    return part.made!.all.map((l) => `${l.sign}${l.text}${l.number || ""}`);
+  };
+  assert.deepEqual(rows("Write", "", "a\n", {}), ["+a1"]);
+  assert.deepEqual(rows("Write", "a\n", "b\n", { before: { text: "a\n" } }), ["-a1", "+b1"]);
+  assert.deepEqual(rows("Write", "a\n", "a", { before: { text: "a\n" } }), [" a1", "-2"], "that the line feed goes is a change");
+  assert.deepEqual(rows("Write", "", "\n\n", {}), ["+1", "+2"]);
+  assert.deepEqual(rows("Edit", "b\n", "c\nd\n", { at: { line: 2, above: ["a"], below: ["e"] } }), [" a1", "-b2", "+c2", "+d3", " e4"]);
+  assert.deepEqual(rows("Edit", "b\n", "c\n", undefined), ["-b", "+c", " "], "it may stand in the middle of a line, where nobody knows");
+  assert.deepEqual(changedLines(partsOf("Write", [{ name: "content", kind: "code", text: "a\n\n" }], {}, made)), { come: 2, go: 0 });
+});
+
 test("a file that is written anew shows what of it changes, and how much stays", () => {
   const lines = Array.from({ length: 50 }, (_, i) => `line ${i + 1}`);
   const [part] = partsOf("Write", [{ name: "content", kind: "code", text: lines.join("\n").replace("line 30", "LINE 30") }], { before: { text: lines.join("\n") } }, made);

@@ -30,6 +30,7 @@ export function ChangesPart({ request, part, whole, open }: Its & { part: Change
           <Changes lines={longLine ? [] : lines.slice(-8)} />
         </>
       )}
+      {part.is && !part.was && !part.is.endsWith("\n") && <span class="label" data-ui="notice">{words.diff.noEnd}</span>}
       {whole && left > 0 && !all && <More hidden={words.diff.showSame(left)} open={() => setAll(true)} />}
     </div>
   );

@@ -27,8 +27,9 @@ export interface ChangePart {
   at: Context["at"] | undefined;
   /** Of a whole file, what was there. */
   before: Context["before"] | undefined;
-  /** The difference: the changes with some lines around, and all that is known of the file. See edits.ts. */
-  made?: { lines: Line[]; all: Line[] };
+  /** The difference: the changes with some lines around, and all that is known of the file. ended: the line feed
+   * at the end is no line of it. See edits.ts. */
+  made?: { lines: Line[]; all: Line[]; ended: boolean };
   long: boolean;
 }
 
@@ -72,7 +73,7 @@ export function changedLines(parts: readonly Part[]): { come: number; go: number
   const count = (sign: "+" | "-") =>
     parts.reduce((n, p) => {
       const lines = (p.kind === "diff" ? p.made?.all ?? [] : []).filter((l) => l.sign === sign || l.sign === " ");
-      const last = lines[lines.length - 1];
+      const last = p.kind === "diff" && !p.made?.ended ? lines[lines.length - 1] : undefined;
       return n + lines.reduce((k, l) => k + (l.sign === sign ? l.blank || 1 : 0), 0) - (last?.sign === sign && last.text === "" ? 1 : 0);
     }, 0);
   return { come: count("+"), go: count("-") };

@@ -4,11 +4,12 @@ import { signal } from "@preact/signals";
 import { pollPairing, redeem, revokeDevice, startPairing } from "../broker/api";
 import { now } from "../broker/clock";
 import { ApiError, reason, sentence } from "../broker/http";
-import { connect, keepsNothing, leave, standing, startQueue, trouble, turnedAway } from "../queue/state";
+import { arrivalTrouble, connect, keepsNothing, leave, standing, startQueue, trouble, turnedAway } from "../queue/state";
+import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
 import { canSign, forgetPending, loadPending, newKey, savePending, type NewKey, type OwnDevice, type Pending } from "./device";
 import { Wait } from "./pairing";
-import { adopt, forget, ownDevice, resume, Unpaired, useToken } from "./session";
+import { adopt, earlier, forget, ownDevice, resume, Unpaired, useToken } from "./session";
 
 /** The pairing under way, whose code the page shows. */
 export const pending = signal<Pending>();
@@ -61,7 +62,12 @@ export async function enter(text: string): Promise<void> {
     await settleIn(await redeem(decodeURIComponent(text)));
   } catch (e) {
     // A link that was tapped twice is spent; a browser that it had paired is paired still.
-    if (await resume().catch(() => false)) return connect();
+    if (await resume().catch(() => false)) {
+      connect();
+      const own = ownDevice();
+      if (own) arrivalTrouble.value = words.door.stays(visibleLine(own.name), own.role);
+      return;
+    }
     if (e instanceof ApiError && e.status === 403 && e.fromBroker) {
       const { reason } = e.problem;
       turnedAway(reason === "used" ? words.door.used : reason === "expired" ? words.door.late : words.door.spent);
@@ -127,11 +133,13 @@ async function endWait(): Promise<void> {
 
 /** Is that device from now on. */
 async function settleIn(made: OwnDevice): Promise<void> {
+  const before = await earlier();
   keepsNothing.value = !(await adopt(made));
   wait?.stop();
   wait = spare = pending.value = undefined;
   again.value = false;
   connect();
+  if (before) arrivalTrouble.value = words.door.anew(visibleLine(made.name), made.role, visibleLine(before.name));
 }
 
 /** Takes this browser off the broker's list and its key out of the browser. Resolves to what is

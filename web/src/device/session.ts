@@ -43,6 +43,11 @@ export async function resume(): Promise<boolean> {
   return true;
 }
 
+/** The device that this browser is, or was when the page was last open. */
+export async function earlier(): Promise<OwnDevice | undefined> {
+  return device ?? stored();
+}
+
 /** Becomes a device that was just paired. False: the browser refuses to keep its key, which
  * then lasts until the page is closed. */
 export async function adopt(made: OwnDevice): Promise<boolean> {

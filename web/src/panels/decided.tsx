@@ -11,7 +11,7 @@ import { Sample, twoEnds } from "../card/head";
 import { partsOf } from "../card/parts";
 import { Said } from "../card/said";
 import { AgentMark } from "../queue/agent";
-import { agoWords, isRequest, lastElement, since, type Request } from "../queue/model";
+import { agoWords, isRequest, projectDir, projectName, since, type Request } from "../queue/model";
 import { sessions } from "../queue/state";
 import { toolLabel } from "../text/tool";
 import { visibleLine } from "../text/visible";
@@ -81,11 +81,11 @@ export function Decided({ d, before, only }: Props) {
         <Sample of={d} />
         <AgentMark of={whole ?? sessions.value.get(d.sessionId) ?? {}} />
         {d.repo && (
-          <button type="button" class="link" title={words.history.filter(visibleLine(d.repo))} onClick={() => only({ repo: d.repo ?? "" })}>
-            {twoEnds(visibleLine(lastElement(d.repo)))}
+          <button type="button" class="link" title={words.history.filter(visibleLine(projectDir(d.repo)))} onClick={() => only({ repo: projectDir(d.repo) })}>
+            {twoEnds(visibleLine(projectName(d.repo)))}
           </button>
         )}
-        {d.sessionTitle && d.sessionTitle !== lastElement(d.repo) && d.sessionId !== before?.sessionId && <span>{d.sessionTitle}</span>}
+        {d.sessionTitle && d.sessionTitle !== visibleLine(projectName(d.repo)) && d.sessionId !== before?.sessionId && <span>{d.sessionTitle}</span>}
         {!whole && (
           <button type="button" class="link" onClick={show}>
             {words.history.whole}

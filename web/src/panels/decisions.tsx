@@ -6,7 +6,7 @@ import { listDecisions, type DecisionFilter } from "../broker/api";
 import { now } from "../broker/clock";
 import { sentence } from "../broker/http";
 import type { Settled } from "../broker/types.gen";
-import { lastElement } from "../queue/model";
+import { projectName } from "../queue/model";
 import { recent, selected, sessions } from "../queue/state";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
@@ -120,7 +120,7 @@ function Filters() {
   const { all, ...times } = words.history.times;
   const chips: [string, () => void][] = [];
   if (session) chips.push([sessions.value.get(session)?.title || words.history.thisSession, () => (selected.value = "")]);
-  for (const name of ["tool", "repo", "by"] as const) if (f[name]) chips.push([name === "repo" ? visibleLine(lastElement(f[name])) : name === "by" && f[name]!.startsWith("rule ") ? whoIs({ kind: "rule", name: f[name]! }) : visibleLine(f[name]!), () => set({ [name]: "" })]);
+  for (const name of ["tool", "repo", "by"] as const) if (f[name]) chips.push([name === "repo" ? visibleLine(projectName(f[name])) : name === "by" && f[name]!.startsWith("rule ") ? whoIs({ kind: "rule", name: f[name]! }) : visibleLine(f[name]!), () => set({ [name]: "" })]);
   return (
     <search class="filters" data-ui="filters">
       <input

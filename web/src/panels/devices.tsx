@@ -14,6 +14,7 @@ import { Rich } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
 import { AddPhone } from "./addphone";
+import { useClosing } from "./closing";
 import { LetIn } from "./letin";
 import { VerificationSwitch } from "./verification";
 
@@ -114,36 +115,43 @@ function Row({ device: d, asked, ask, renamed }: { device: Device; asked: boolea
 
 /** Gives the device another name. The button keeps its place when the device is gone. */
 function Rename({ device: d, there, done }: { device: Device; there: boolean; done(): void }) {
-  const [name, setName] = useState<string>(); // undefined: the field is not open
-  const [error, setError] = useState("");
+  const [open, setOpen] = useState(false);
   const w = words.rename;
+  if (open && there) return <NewName device={d} close={() => setOpen(false)} done={done} />;
+  return (
+    <button type="button" class="link" data-action="rename" disabled={!there} onClick={() => setOpen(true)}>
+      {w.rename}
+    </button>
+  );
+}
+
+function NewName({ device: d, close, done }: { device: Device; close(): void; done(): void }) {
+  const [name, setName] = useState(d.name);
+  const [error, setError] = useState("");
+  const form = useRef<HTMLFormElement>(null);
+  const w = words.rename;
+  useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  useClosing(form, close, "[data-action=rename]");
   const save = (e: Event) => {
     e.preventDefault();
     setError("");
-    authorized("PATCH", `/v1/devices/${encodeURIComponent(d.id)}`, { name: name?.trim() }).then(
+    authorized("PATCH", `/v1/devices/${encodeURIComponent(d.id)}`, { name: name.trim() }).then(
       () => {
-        setName(undefined);
+        close();
         done();
       },
       (wrong: unknown) => setError(w.failed(reason(wrong))),
     );
   };
-  if (name === undefined || !there) {
-    return (
-      <button type="button" class="link" data-action="rename" disabled={!there} onClick={() => setName(d.name)}>
-        {w.rename}
-      </button>
-    );
-  }
   return (
-    <form class="act-row" data-ui="rename" onSubmit={save}>
+    <form class="act-row" data-ui="rename" ref={form} onSubmit={save}>
       <label>
         {w.name} <input name="name" required maxLength={100} value={name} onInput={(e) => setName(e.currentTarget.value)} />
       </label>
       <button type="submit" class="small" data-action="save-name">
         {w.save}
       </button>
-      <button type="button" class="small" onClick={() => setName(undefined)}>
+      <button type="button" class="small" onClick={close}>
         {words.halt.cancel}
       </button>
       {error && <p role="alert">{error}</p>}
@@ -158,6 +166,7 @@ export function Sure({ word, look = "deny", keep: other = words.devices.keep, ye
   const keep = useRef<HTMLButtonElement>(null);
   const { armed, ready } = useArm(foot);
   useEffect(() => keep.current?.focus(), []);
+  useClosing(foot, no);
   return (
     <div class="really" data-ui="sure" ref={foot}>
       <button type="button" class={`small ${look}`} data-action="yes" aria-disabled={!armed} onClick={() => ready() && yes()}>

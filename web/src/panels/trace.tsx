@@ -61,7 +61,7 @@ function Step({ s, before, place }: { s: AuditStep; /** The one before by the sa
   const took = before ? Date.parse(s.time) - Date.parse(before.time) : 0;
   const bad = s.signature === "BAD" || s.signature === "UNVERIFIED";
   const said = [
-    s.shown ? w.shownTo(who) : s.step === "shown" ? w.onScreen(who) : [s.outcome && outcome(s), who && w.by(who)].filter(Boolean).join(" "),
+    s.shown ? w.shownTo(who) : s.step === "shown" ? w.onScreen(who) : [s.outcome && outcome(s), who && (s.by?.kind === "owner-cli" ? who : w.by(who))].filter(Boolean).join(" "),
     s.reason && (words.history.reasons[s.reason] ?? visibleLine(s.reason)),
     s.step === "confirmed" && s.eventSeq ? w.ran(s.eventSeq) : "",
     s.failure && visibleLine(s.failure),

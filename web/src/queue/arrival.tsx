@@ -1,7 +1,7 @@
 import { words } from "../text/words";
 import { arrivalTrouble } from "./state";
 
-/** Why what a link or a notification led to is not here. */
+/** Why what a link or a notification led to is not here, or what became of a pairing link in a browser that was paired before. */
 export function Arrival() {
   if (!arrivalTrouble.value) return null;
   return (

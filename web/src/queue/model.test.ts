@@ -5,7 +5,7 @@ import { headAndTail, isLong, lineCount } from "../card/exact";
 import { label } from "../card/fields";
 import { answerOf, besides, questionsOf, updatedInput } from "../card/question";
 import { gistOf } from "../story/past";
-import { grouped, mayRevoke, newer, outcomeLine, repoName, sessionName, settle, since, type Item, type Request } from "./model";
+import { grouped, mayRevoke, newer, outcomeLine, projectDir, projectName, repoName, sessionName, settle, since, type Item, type Request } from "./model";
 
 function request(more: Partial<Request> = {}): Request {
   return {
@@ -81,6 +81,8 @@ test("groups: oldest first, news at the end", () => {
 test("names", () => {
   assert.equal(sessionName(request({ cwd: "/home/dev/shop/" })), "shop");
   assert.equal(sessionName(request({ cwd: "/home/dev/shop/.claude/worktrees/assent-01234567" })), "shop");
+  assert.equal(projectDir("/home/dev/shop/.claude/worktrees/assent-01234567/web"), "/home/dev/shop");
+  assert.equal(projectName("/home/dev/shop/.claude/worktrees/assent-01234567"), "shop");
   assert.equal(sessionName(request({ cwd: "/", sessionId: "0123456789" })), "session 01234567");
   assert.equal(repoName(request({ cwd: "/a/shop", repo: { root: "/a/shop" } })), "");
   assert.equal(repoName(request({ cwd: "/a/shop/web", repo: { root: "/a/shop" } })), "shop");

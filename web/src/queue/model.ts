@@ -263,9 +263,14 @@ export function sessionName(r: { cwd?: string; repo?: { root?: string }; session
   return projectName(r.cwd) || projectName(r.repo?.root) || words.session.unnamed(r.sessionId.slice(0, 8));
 }
 
-/** The name of the project at a path. Claude Code's own work trees are within their project. */
-function projectName(path: string | undefined): string {
-  return lastElement(path?.split("/.claude/worktrees/")[0]);
+/** The directory of the project at a path. Work trees that Claude Code or a host makes are within their project. */
+export function projectDir(path: string | undefined): string {
+  return path?.split("/.claude/worktrees/")[0] ?? "";
+}
+
+/** What people call the project at a path. */
+export function projectName(path: string | undefined): string {
+  return lastElement(projectDir(path));
 }
 
 /** The repository as a person would say it; empty when that is the session's name already. */

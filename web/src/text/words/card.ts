@@ -175,6 +175,7 @@ export const cardWords = {
     less: (count: number) => `−${count}`,
     place: (number: number) => `Change ${number}`,
     newFile: "New file",
+    noEnd: "No newline at the end",
     wholeFile: "The whole file becomes",
     same: (count: number) => `⋯ ${n(count, "1 line", "# lines")} unchanged`,
     showSame: (count: number) => `${n(count, "1 unchanged line", "# unchanged lines")} · show all`,

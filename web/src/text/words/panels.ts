@@ -175,7 +175,7 @@ export const panelsWords = {
     most: "Who decided most",
     nothing: "No decisions in this period. Answered requests are counted here.",
     failed: "The charts could not be drawn; the table below has the numbers.",
-    seconds: (s: number) => (s < 1 && s > 0 ? `${s.toFixed(1)} s` : s < 120 ? `${Math.round(s)} s` : s < 7200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3600)} h`),
+    seconds: (s: number) => (s < 10 && !Number.isInteger(s) ? `${s.toFixed(1)} s` : s < 120 ? `${Math.round(s)} s` : s < 7200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3600)} h`),
   },
 
   book: {
