@@ -33,7 +33,7 @@ func (p *protection) unknownNames(u *shell.Unit, e *scope) (why string) {
 }
 
 func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope) string {
-	certain := fileProgram(u.Base, opEdit) == yes && !onlyPrints(u)
+	certain := fileProgram(u.Base, opEdit) == yes && !onlyPrints(u) || u.Base == "git" && gitChangesNamed(u, w)
 	if found, from := e.foundBy(w, u); found {
 		if p.foundApart(w, from, e, certain) {
 			return ""
@@ -141,4 +141,22 @@ func findStarts(u *shell.Unit) []shell.Word {
 		return []shell.Word{plainWord(u.Argv[0], ".")}
 	}
 	return all
+}
+
+// gitChanges are the parts of git that change the files that they are named.
+var gitChanges = []string{"mv", "rm", "checkout", "restore", "apply", "am", "clean", "clone", "init", "init-db", "worktree", "submodule", "subtree", "checkout-index", "format-patch", "bundle", "archive", "mailsplit", "merge-file", "stash", "lfs", "sparse-checkout"} // read-only
+
+// gitChangesNamed says whether a word of git's is the name of a file that it changes, as far as that can be: not what
+// begins like a flag, which no open rule allows anyway, and no new branch.
+func gitChangesNamed(u *shell.Unit, w shell.Word) bool {
+	at := firstOperand(u.Argv[1:]) + 1
+	if at == 0 || !slices.Contains(gitChanges, u.Argv[at].Text) {
+		return false
+	}
+	for i, other := range u.Argv {
+		if other == w && i > 0 && u.Argv[at].Text == "checkout" && (u.Argv[i-1].Text == "-b" || u.Argv[i-1].Text == "-B" || u.Argv[i-1].Text == "--orphan") {
+			return false
+		}
+	}
+	return true
 }

@@ -213,6 +213,45 @@ func (s *Set) handedCommand(t handedText, e *scope, o *outcome) {
 			o.refuse("self", r.Why)
 		}
 	}
+	if found.cut {
+		s.namedIn(text, e, o)
+	}
+}
+
+// namedIn has the rules that deny or ask about a program count as perhaps meant by a text of which not all was looked
+// at, where the program's name stands in it.
+func (s *Set) namedIn(text string, e *scope, o *outcome) {
+	text = strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(text)
+	perhapsAll := func(rules []*rule) {
+		for _, r := range rules {
+			o.guard(r, perhaps)
+		}
+	}
+	perhapsAll(s.guards.wild)
+	for name, at := range s.guards.byProgram {
+		if !e.spend(1 + len(text)/16) {
+			return // nothing is allowed, then
+		}
+		if namesWord(text, name) {
+			perhapsAll(at.rest)
+			perhapsAll(at.anyArg)
+		}
+	}
+}
+
+// namesWord says whether a name stands in a text as a word of its own, or behind a slash.
+func namesWord(text, name string) bool {
+	part := func(c byte) bool { return letter(c) || digit(c) || c == '-' || c == '.' || c >= 0x80 }
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		i, from = from+i, from+i+1
+		if end := i + len(name); (i == 0 || !part(text[i-1])) && (end == len(text) || !part(text[end])) {
+			return true
+		}
+	}
 }
 
 // aboutServer says whether a call that is not one of a server's own tools is about that server.

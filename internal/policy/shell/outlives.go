@@ -104,9 +104,11 @@ func (o *outliving) call(c *syntax.CallExpr) {
 	for _, w := range c.Args {
 		name := w.Lit()
 		switch {
+		case name == "" && len(w.Parts) > 0:
+			o.why = "Its program is not written as a plain word." // "cd" and c''d are cd
 		case name == "command" || name == "builtin" || name == "noglob" || name == "nocorrect" || strings.HasPrefix(name, "-"):
 			continue // what it starts stands behind it
-		case slices.Contains(outlivingBuiltins, strings.TrimLeft(name, `\`)):
+		case slices.Contains(outlivingBuiltins, strings.ReplaceAll(name, `\`, "")):
 			o.why = "In a shell of its own " + name + " does something else."
 		}
 		return
