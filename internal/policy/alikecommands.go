@@ -17,6 +17,7 @@ var alikeText string
 type alikeRow struct {
 	words   []string // without a dash, in this order; none: a command that has no such words
 	flags   []string // that stand anywhere
+	without []string // flags that do not
 	program string   // of the other command; empty: the same
 	other   []string
 }
@@ -49,6 +50,8 @@ func readAlike(text string) (map[string][]alikeRow, error) {
 		for word := range strings.FieldsSeq(left) {
 			switch {
 			case word == "." && strings.TrimSpace(left) == ".":
+			case word[0] == '!':
+				row.without = append(row.without, word[1:])
 			case word[0] == '-':
 				row.flags = append(row.flags, word)
 			default:
@@ -116,6 +119,11 @@ func (r *alikeRow) rest(words []shell.Word) (rest []shell.Word, is bool) {
 	}
 	for _, flag := range r.flags {
 		if !slices.ContainsFunc(words, func(w shell.Word) bool { return saysFlag(w, flag) }) {
+			return nil, false
+		}
+	}
+	for _, flag := range r.without {
+		if slices.ContainsFunc(words, func(w shell.Word) bool { return saysFlag(w, flag) }) {
 			return nil, false
 		}
 	}

@@ -53,22 +53,15 @@ func TestShellsThatAreNotRead(t *testing.T) {
 		shell, cwd string
 		want       hook.Action
 	}{
-		{"", "/home/user/project", hook.ActionAllow}, {"bash", "/home/user/project", hook.ActionAllow}, {"zsh", "/home/user/project", hook.ActionAllow}, {"", "", hook.ActionAsk},
+		{"", "/home/user/project", hook.ActionAllow}, {"bash", "/home/user/project", hook.ActionAllow}, {"zsh", "/home/user/project", hook.ActionAllow}, {"sh", "/home/user/project", hook.ActionAllow},
 		{"powershell", "/home/user/project", hook.ActionAsk}, {"pwsh", "/home/user/project", hook.ActionAsk}, {"cmd", "/home/user/project", hook.ActionAsk}, {"fish", "/home/user/project", hook.ActionAsk},
 		{"", `C:\Users\user\project`, hook.ActionAsk}, {"bash", `\\server\share`, hook.ActionAsk}, {"", "project", hook.ActionAsk},
 	} {
 		for _, cmd := range []string{`echo "a\"; rm x #"`, "ls", "cat a"} {
 			c := bash(cmd)
 			c.Shell, c.Cwd = row.shell, row.cwd
-			if row.cwd != "/home/user/project" {
-				c.Project = ""
-			}
-			want := row.want
-			if row.cwd == "" && cmd != "ls" { // the pack's rules hold anywhere
-				want = hook.ActionAllow
-			}
-			if v := s.Eval(c); v.Action != want {
-				t.Errorf("%q in %q, %s: %s (%s), want %s", row.shell, row.cwd, cmd, v.Action, v.Reason, want)
+			if v := s.Eval(c); v.Action != row.want {
+				t.Errorf("%q in %q, %s: %s (%s), want %s", row.shell, row.cwd, cmd, v.Action, v.Reason, row.want)
 			}
 		}
 		c := bash("rm x")
@@ -76,5 +69,31 @@ func TestShellsThatAreNotRead(t *testing.T) {
 		if v := s.Eval(c); v.Action != hook.ActionDeny {
 			t.Errorf("%q in %q: rm is not denied but %s", row.shell, row.cwd, v.Action)
 		}
+	}
+}
+
+// TestTextsThatAreReadInPart: what stands behind the part of a text that is looked at is denied or asked about, whoever
+// is handed it.
+func TestTextsThatAreReadInPart(t *testing.T) {
+	s := load(t, "version: 1\nallow: [mcp__a, \"Bash(a *)\"]\ndeny: [\"Bash(rm *)\"]\n")
+	for name, text := range map[string]string{
+		"pieces": strings.Repeat("a;", 300) + "rm x; (", "long": strings.Repeat("a b;", 4000) + "rm x", "quoted": strings.Repeat("a;", 300) + `r"m" x; (`, "path": strings.Repeat("a;", 300) + `/bin/rm x; (`,
+		"longer": strings.Repeat("a b;", 30_000) + "rm x",
+	} {
+		c := bash(text)
+		if v := s.Eval(c); v.Action == hook.ActionAllow {
+			t.Errorf("%s: allowed", name)
+		}
+		for _, tool := range []string{"mcp__a__run", "mcp__a__other"} {
+			c.Tool = tool
+			if v := s.Eval(c); v.Action != hook.ActionAsk {
+				t.Errorf("%s by %s: %s (%s)", name, tool, v.Action, v.Reason)
+			}
+		}
+	}
+	c := bash(strings.Repeat("a b;", 4000) + "form rm-x arm.rm")
+	c.Tool = "mcp__a__run"
+	if v := s.Eval(c); v.Action != hook.ActionAllow {
+		t.Errorf("what names no denied program: %s (%s)", v.Action, v.Reason)
 	}
 }

@@ -38,7 +38,7 @@ func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope) string {
 		if p.foundApart(w, from, e, certain) {
 			return ""
 		}
-	} else if !certain || w.Only(shell.Number|shell.FileNames) || w.Glob && w.Text != "…" && !strings.ContainsAny(w.Text, "$`") {
+	} else if !certain && !mayBePath(w, u) || w.Only(shell.Number|shell.FileNames) || w.Glob && w.Text != "…" && !strings.ContainsAny(w.Text, "$`") {
 		return ""
 	}
 	return quote(w.Text) + " may become " + notAllowed
@@ -159,4 +159,10 @@ func gitChangesNamed(u *shell.Unit, w shell.Word) bool {
 		}
 	}
 	return true
+}
+
+// mayBePath says whether a word that is not known looks like a path, to a program of which nobody knows what it does
+// with the files it is given.
+func mayBePath(w shell.Word, u *shell.Unit) bool {
+	return w.Prefix != "" && strings.IndexByte("./~", w.Prefix[0]) >= 0 && u.Base != "git" && u.Base != "go" && programOf(u.Base).kind == 0
 }

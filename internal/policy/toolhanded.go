@@ -274,12 +274,13 @@ type handedText struct{ key, text string }
 
 // isCommand says that the member is one that other tools have a command in.
 func (t handedText) isCommand() bool {
-	return slices.Contains([]string{"command", "cmd", "script", "shell_command", "commandline"}, strings.ToLower(t.key))
+	return slices.Contains([]string{"command", "cmd", "script", "shell_command", "commandline", "program", "executable", "argv"}, strings.ToLower(t.key))
 }
 
 // handedTexts are all texts in an input; whole is false where there are too many.
 func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
 	whole = true
+	program := ""
 	var look func(key string, raw []byte, depth int)
 	look = func(key string, raw []byte, depth int) {
 		switch {
@@ -287,30 +288,71 @@ func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
 		case len(all) >= maxHandedTexts || depth > maxHandedDepth:
 			whole = false
 		case raw[0] == '"':
-			all = append(all, handedText{key, strictjson.Text(raw)})
+			text := strictjson.Text(raw)
+			all = append(all, handedText{key, text})
+			if inner := []byte(strings.TrimSpace(text)); len(inner) > 1 && strings.IndexByte("[{", inner[0]) >= 0 && json.Valid(inner) {
+				look(key, inner, depth+1)
+			}
 		case raw[0] == '[':
 			list, err := strictjson.Array(raw)
 			whole = whole && err == nil
+			if words := handedArgv(program, list); words != "" {
+				all = append(all, handedText{"", words})
+			}
 			for _, one := range list {
 				look(key, one, depth+1)
 			}
 		default:
 			inner, err := strictjson.Object(raw)
 			whole = whole && err == nil
+			outer := program
+			program = programMember(inner)
 			for _, m := range inner {
 				look(m.Key, m.Value, depth+1)
 			}
+			program = outer
 		}
 	}
+	program = programMember(ms)
 	for _, m := range ms {
 		look(m.Key, m.Value, 0)
 	}
 	return all, whole
 }
 
+// programMember is the text beside which a list may hold the arguments: {"command": "rm", "args": ["-r", "x"]}.
+func programMember(ms []strictjson.Member) string {
+	for _, m := range ms {
+		if len(m.Value) > 1 && m.Value[0] == '"' && (handedText{key: m.Key}).isCommand() {
+			return strictjson.Text(m.Value)
+		}
+	}
+	return ""
+}
+
+// handedArgv is a list of texts as the command that it may be, by itself or behind a program; "" for another list.
+func handedArgv(program string, list [][]byte) string {
+	if len(list) == 0 || len(list) > maxHandedWords {
+		return ""
+	}
+	words := make([]string, 0, len(list))
+	for _, raw := range list {
+		if len(raw) == 0 || raw[0] != '"' {
+			return ""
+		}
+		words = append(words, "'"+strings.ReplaceAll(strictjson.Text(raw), "'", `'\''`)+"'")
+	}
+	line := strings.Join(words, " ")
+	if program != "" {
+		line += "\n" + program + " " + line
+	}
+	return line + " " // a blank: it is looked at as what may be a command
+}
+
 // handedPaths are the ways to read a text as a path; none for a sentence.
 func handedPaths(text, home string) []string {
-	if text == "" || len(text) > maxPath || strings.ContainsAny(text, "\n\x00") {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\x00") // where a program in C takes it to end
+	if text == "" || len(text) > maxPath || strings.Contains(text, "\n") {
 		return nil
 	}
 	if rest, is := strings.CutPrefix(strings.ToLower(text[:min(5, len(text))]), "file:"); is && rest == "" {
