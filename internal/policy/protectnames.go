@@ -19,12 +19,16 @@ func (p *protection) unknownNames(u *shell.Unit, e *scope) (why string) {
 	if u.Kind != shell.Command || len(u.Argv) < 2 || u.Base == "mkdir" || !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return !w.Static }) || !mayChange(u.Base) {
 		return ""
 	}
+	certain := fileProgram(u.Base, opEdit) == yes && !onlyPrints(u)
+	part := gitPart(u)
+	certain = certain || slices.Contains(gitChanges, part)
 	inEach(u, func() bool {
-		for _, w := range u.Argv[1:] {
-			if !w.Static {
-				if why = p.unknownName(w, u, e); why != "" {
-					return false
-				}
+		for i, w := range u.Argv[1:] {
+			if w.Static || part == "checkout" && slices.Contains([]string{"-b", "-B", "--orphan"}, u.Argv[i].Text) { // a new branch
+				continue
+			}
+			if why = p.unknownName(w, u, e, certain); why != "" {
+				return false
 			}
 		}
 		return true
@@ -32,8 +36,7 @@ func (p *protection) unknownNames(u *shell.Unit, e *scope) (why string) {
 	return why
 }
 
-func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope) string {
-	certain := fileProgram(u.Base, opEdit) == yes && !onlyPrints(u) || u.Base == "git" && gitChangesNamed(u, w)
+func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope, certain bool) string {
 	if found, from := e.foundBy(w, u); found {
 		if p.foundApart(w, from, e, certain) {
 			return ""
@@ -146,19 +149,15 @@ func findStarts(u *shell.Unit) []shell.Word {
 // gitChanges are the parts of git that change the files that they are named.
 var gitChanges = []string{"mv", "rm", "checkout", "restore", "apply", "am", "clean", "clone", "init", "init-db", "worktree", "submodule", "subtree", "checkout-index", "format-patch", "bundle", "archive", "mailsplit", "merge-file", "stash", "lfs", "sparse-checkout"} // read-only
 
-// gitChangesNamed says whether a word of git's is the name of a file that it changes, as far as that can be: not what
-// begins like a flag, which no open rule allows anyway, and no new branch.
-func gitChangesNamed(u *shell.Unit, w shell.Word) bool {
-	at := firstOperand(u.Argv[1:]) + 1
-	if at == 0 || !slices.Contains(gitChanges, u.Argv[at].Text) {
-		return false
+// gitPart is the part of git that a command runs, "" for another program.
+func gitPart(u *shell.Unit) string {
+	if u.Base != "git" {
+		return ""
 	}
-	for i, other := range u.Argv {
-		if other == w && i > 0 && u.Argv[at].Text == "checkout" && (u.Argv[i-1].Text == "-b" || u.Argv[i-1].Text == "-B" || u.Argv[i-1].Text == "--orphan") {
-			return false
-		}
+	if at := firstOperand(u.Argv[1:]); at >= 0 {
+		return u.Argv[1+at].Text
 	}
-	return true
+	return ""
 }
 
 // mayBePath says whether a word that is not known looks like a path, to a program of which nobody knows what it does
