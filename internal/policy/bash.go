@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"assent/internal/policy/shell"
 )
@@ -20,9 +21,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	e.command = command
+	if why := e.otherShell(); why != "" {
+		o.refuse("shell", why)
+	}
 	script := shell.Borrow(command, shell.Options{Dir: e.cwd, Home: e.home, Project: e.project, Zsh: e.call.Shell != "bash"})
 	defer script.Release()
-	e.units = script.Units
+	e.units, o.cut = script.Units, script.Cut
 	for _, d := range script.Doubts {
 		o.refused = append(o.refused, Refusal{d.Code, d.Start, d.End, d.Why})
 	}
@@ -61,6 +65,9 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			o.guard(own.deny, yes)
 		}
 		if own.maybe != nil {
+			if o.maybe == nil {
+				o.alike = own.alike
+			}
 			o.guard(own.maybe, likely)
 		}
 		o.shadow = append(o.shadow, own.shadow...)
@@ -161,4 +168,18 @@ func (s *Set) scriptAllowed(e *scope) *rule {
 		}
 	}
 	return nil
+}
+
+// otherShell says why the command may be one for a shell that is not read here: to PowerShell "a\"; rm x #" is a text
+// and a command. What is denied of it as bash reads it stays denied.
+func (e *scope) otherShell() string {
+	switch e.call.Shell {
+	case "", "bash", "zsh", "sh":
+	default:
+		return "The command is for " + quote(e.call.Shell) + ", which is not read here."
+	}
+	if e.call.Cwd != "" && !strings.HasPrefix(e.call.Cwd, "/") {
+		return "It runs in " + quote(e.call.Cwd) + ", on a system whose shell is not read here."
+	}
+	return ""
 }

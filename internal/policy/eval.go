@@ -109,6 +109,8 @@ type outcome struct {
 	deny, ask *rule
 	asks      []*rule // all that ask, for their timeouts
 	maybe     *rule   // a rule that denies or asks and may be meant
+	cut       bool    // not all that may be a command was looked at
+	alike     string  // why it may be: what a part does is what it names
 	allow     *rule   // the first that covered something
 	saved     []string
 	from      origin // of all rules that it rests on
@@ -298,6 +300,8 @@ func (s *Set) verdict(o *outcome) Explanation {
 		return v
 	case len(o.refused) > 0:
 		v.Reason = o.refused[0].Why
+	case o.maybe != nil && o.alike != "":
+		v.Reason = "the rule " + o.maybe.id + " may be meant: " + o.alike
 	case o.maybe != nil:
 		v.Reason = "the rule " + o.maybe.id + " may be meant: what a part is or starts is known only when it runs"
 	case o.uncovered != "" && o.why != "":

@@ -31,7 +31,11 @@ func (s *Set) explainUnit(u *shell.Unit, e *scope, o *outcome, covering *rule) U
 	}
 	v.own(o, covering)
 	if o.maybe != nil {
-		v.Misses = append(v.Misses, Miss{o.maybe.id, o.maybe.file, o.maybe.action, "command", "it may be meant: what a part is or starts is known only when it runs"})
+		why := o.alike
+		if why == "" {
+			why = "what a part is or starts is known only when it runs"
+		}
+		v.Misses = append(v.Misses, Miss{o.maybe.id, o.maybe.file, o.maybe.action, "command", "it may be meant: " + why})
 	}
 	if u.Kind != shell.Command || covering != nil || u.DenyOnly {
 		return v

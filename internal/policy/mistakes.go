@@ -42,6 +42,9 @@ func (s *Set) Mistakes() []Problem {
 			if why := UnknownMember(r.spec); why != "" {
 				note(r, "%s", why)
 			}
+			if command, by := s.onlyThis(r); command != "" {
+				note(r, "%s may have other commands that do what %s does: this %s does not find them, and %s allows them; allow by name what may be done", quote(r.match.command.programs[0].src), quote(command), r.action, quote(by.spec))
+			}
 			continue
 		}
 		if _, spec, ok := strings.Cut(r.spec, "("); ok && r.match.file != nil && strings.HasPrefix(strings.TrimSpace(spec), "**/") {
@@ -63,6 +66,28 @@ func (s *Set) Mistakes() []Problem {
 		}
 	}
 	return all
+}
+
+// onlyThis returns the command of a program that a rule denies or asks about, and the rule that allows all others of
+// that program, where nobody here knows which of those do the same: see alikecommands.txt.
+func (s *Set) onlyThis(r *rule) (command string, by *rule) {
+	m := r.match.command
+	if m == nil || m.script != nil || len(m.programs) != 1 || !m.programs[0].exact || len(m.args) == 0 || !m.args[0][0].exact || strings.HasPrefix(m.args[0][0].src, "-") {
+		return "", nil
+	}
+	name := m.programs[0].src
+	if alikeKnown(name) || verbNames[name] != nil || waysOf(name) != 0 {
+		return "", nil
+	}
+	for _, a := range s.rules {
+		if a.action != hook.ActionAllow || a.shadow || a.spec == "" || a.layer == Builtin || a.match.command == nil {
+			continue
+		}
+		if open := a.match.command; open.script == nil && open.rest && len(open.args) == 0 && matchAny(open.programs, name) {
+			return name + " " + m.args[0][0].src, a
+		}
+	}
+	return "", nil
 }
 
 // NeverMatches says why an allow of a rule string would never match what it says; empty when it

@@ -229,3 +229,26 @@ func TestDeniesAreWide(t *testing.T) {
 		})
 	}
 }
+
+// TestDenialOfOneCommand: a denial of one command of a program beside an allow of all is told where nobody knows which
+// other commands do the same, and only there.
+func TestDenialOfOneCommand(t *testing.T) {
+	for _, row := range []struct {
+		allow, deny string
+		told        bool
+	}{
+		{"Bash(mytool *)", "Bash(mytool deploy *)", true}, {"Bash(mytool*)", "Bash(mytool deploy)", true}, {"Bash(mytool list *)", "Bash(mytool deploy *)", false},
+		{"Bash(mytool *)", "Bash(mytool --force *)", false}, {"Bash(mytool *)", "Bash(mytool *)", false}, {"Bash(git *)", "Bash(git push *)", false},
+		{"Bash(terraform *)", "Bash(terraform apply *)", false}, {"Bash(make *)", "Bash(make deploy *)", false},
+	} {
+		t.Run(row.allow+" "+row.deny, func(t *testing.T) {
+			told := false
+			for _, p := range load(t, "version: 1\nallow: ['"+row.allow+"']\ndeny: ['"+row.deny+"']\n").Mistakes() {
+				told = told || strings.Contains(p.Message, "may have other commands")
+			}
+			if told != row.told {
+				t.Errorf("told: %v", told)
+			}
+		})
+	}
+}

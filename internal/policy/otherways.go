@@ -207,6 +207,17 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 			add(append([]shell.Word{plainWord(u.Argv[0], name)}, u.Argv[1:]...), name)
 		}
 	}
+	if waysOf(u.Base)&inAnyOrder != 0 && !u.DenyOnly { // make RUN='rm -r x'
+		for _, w := range u.Argv[1:] {
+			if name, value, is := strings.Cut(w.Text, "="); is && value != "" && name != "" && name[0] != '-' && e.spend(20+len(value)/8) {
+				for _, inner := range shell.Read(value, shell.Options{Dir: u.Dir, Home: e.home, Project: e.project}).Units {
+					if inner.Kind == shell.Command && len(inner.Argv) > 0 && inner.Argv[0].Static {
+						add(inner.Argv, inner.Base)
+					}
+				}
+			}
+		}
+	}
 	if p := e.programOf(u.Base); u.DenyOnly || len(u.Argv) < 2 || knownWords(u.Base, p) && !strangeCommand(p, u) {
 		return all
 	}

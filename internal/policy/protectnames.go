@@ -19,12 +19,16 @@ func (p *protection) unknownNames(u *shell.Unit, e *scope) (why string) {
 	if u.Kind != shell.Command || len(u.Argv) < 2 || u.Base == "mkdir" || !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return !w.Static }) || !mayChange(u.Base) {
 		return ""
 	}
+	certain := fileProgram(u.Base, opEdit) == yes && !onlyPrints(u)
+	part := gitPart(u)
+	certain = certain || slices.Contains(gitChanges, part)
 	inEach(u, func() bool {
-		for _, w := range u.Argv[1:] {
-			if !w.Static {
-				if why = p.unknownName(w, u, e); why != "" {
-					return false
-				}
+		for i, w := range u.Argv[1:] {
+			if w.Static || part == "checkout" && slices.Contains([]string{"-b", "-B", "--orphan"}, u.Argv[i].Text) { // a new branch
+				continue
+			}
+			if why = p.unknownName(w, u, e, certain); why != "" {
+				return false
 			}
 		}
 		return true
@@ -32,13 +36,12 @@ func (p *protection) unknownNames(u *shell.Unit, e *scope) (why string) {
 	return why
 }
 
-func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope) string {
-	certain := fileProgram(u.Base, opEdit) == yes && !onlyPrints(u)
+func (p *protection) unknownName(w shell.Word, u *shell.Unit, e *scope, certain bool) string {
 	if found, from := e.foundBy(w, u); found {
 		if p.foundApart(w, from, e, certain) {
 			return ""
 		}
-	} else if !certain || w.Only(shell.Number|shell.FileNames) || w.Glob && w.Text != "…" && !strings.ContainsAny(w.Text, "$`") {
+	} else if !certain && !mayBePath(w, u) || w.Only(shell.Number|shell.FileNames) || w.Glob && w.Text != "…" && !strings.ContainsAny(w.Text, "$`") {
 		return ""
 	}
 	return quote(w.Text) + " may become " + notAllowed
@@ -141,4 +144,24 @@ func findStarts(u *shell.Unit) []shell.Word {
 		return []shell.Word{plainWord(u.Argv[0], ".")}
 	}
 	return all
+}
+
+// gitChanges are the parts of git that change the files that they are named.
+var gitChanges = []string{"mv", "rm", "checkout", "restore", "apply", "am", "clean", "clone", "init", "init-db", "worktree", "submodule", "subtree", "checkout-index", "format-patch", "bundle", "archive", "mailsplit", "merge-file", "stash", "lfs", "sparse-checkout"} // read-only
+
+// gitPart is the part of git that a command runs, "" for another program.
+func gitPart(u *shell.Unit) string {
+	if u.Base != "git" {
+		return ""
+	}
+	if at := firstOperand(u.Argv[1:]); at >= 0 {
+		return u.Argv[1+at].Text
+	}
+	return ""
+}
+
+// mayBePath says whether a word that is not known looks like a path, to a program of which nobody knows what it does
+// with the files it is given.
+func mayBePath(w shell.Word, u *shell.Unit) bool {
+	return w.Prefix != "" && strings.IndexByte("./~", w.Prefix[0]) >= 0 && u.Base != "git" && u.Base != "go" && programOf(u.Base).kind == 0
 }

@@ -256,6 +256,10 @@ func (m *urlMatch) guards(a address) truth {
 		if a.odd && !plainHost(a.host) {
 			return perhaps
 		}
+		// Letters of other alphabets are written as xn--… in an address, which no rule has to know.
+		if strings.Contains(a.host, "xn--") && slices.ContainsFunc(m.hosts, func(g glob) bool { return !plainHost(strings.ReplaceAll(g.src, "*", "x")) }) {
+			return perhaps
+		}
 		return no
 	}
 	if m.paths == nil || matchAny(m.paths, a.path) {

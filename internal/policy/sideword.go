@@ -10,7 +10,7 @@ import (
 // hasSideWords says whether sideWord knows the program.
 func hasSideWords(program string) bool {
 	switch program {
-	case "git", "make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "tar", "gtar", "bsdtar", "date", "gdate", "curl", "sqlite3", "duckdb", "psql", "mysql", "mariadb", "go", "gh", "jq", "gojq", "jaq", "uniq", "xxd", "ps", "redis-cli", "valkey-cli", "keydb-cli":
+	case "git", "make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "tar", "gtar", "bsdtar", "date", "gdate", "curl", "sqlite3", "duckdb", "psql", "mysql", "mariadb", "go", "gh", "jq", "gojq", "jaq", "yq", "xq", "tomlq", "uniq", "xxd", "ps", "redis-cli", "valkey-cli", "keydb-cli", "mongo", "mongosh":
 		return true
 	}
 	return false
@@ -65,6 +65,9 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 			if strings.HasPrefix(w.Text, "-test.") && strings.Contains(w.Text, "file") {
 				return true
 			}
+			if i > 0 && words[0].Text == "run" && !strings.HasPrefix(w.Prefix, "-") && strings.Contains(w.Prefix, "@") && !slices.ContainsFunc(words[1:i], func(o shell.Word) bool { return !strings.HasPrefix(o.Prefix, "-") }) {
+				return true // it fetches the program
+			}
 			return strings.Contains(w.Text, "extld") // the linker's linker, within -ldflags
 		})
 	case "tar", "gtar", "bsdtar":
@@ -95,10 +98,18 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 			if query := strings.HasPrefix(w.Text, "-q") || strings.HasPrefix(w.Text, "--jq") || i > 0 && (words[i-1].Text == "-q" || words[i-1].Text == "--jq"); query && (!w.Static || jqReads.MatchString(w.Text)) {
 				return true
 			}
+			if i > 0 && otherHost(w.Text) || uploads(words, i) {
+				return true
+			}
 			return i > 0 && !strings.HasPrefix(w.Prefix, "-") && strings.Count(w.Text, "/") == 2 && !strings.Contains(w.Text, "://") && hostLike.MatchString(w.Text)
 		})
-	case "jq", "gojq", "jaq":
-		return find(func(_ int, w shell.Word) bool { return jqReads.MatchString(w.Text) })
+	case "jq", "gojq", "jaq", "yq", "xq", "tomlq": // one yq hands its words on to jq
+		return find(func(_ int, w shell.Word) bool {
+			if program == "yq" && yqFile.MatchString(w.Text) {
+				return false
+			}
+			return jqReads.MatchString(w.Text) || program == "yq" && yqReads.MatchString(w.Text)
+		})
 	case "uniq", "xxd": // the second file is written
 		files := 0
 		return find(func(i int, w shell.Word) bool {
@@ -119,11 +130,19 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 			return sqliteRuns.MatchString(w.Text) || duckdbReads.MatchString(w.Text) || !w.Static
 		})
 	case "redis-cli", "valkey-cli", "keydb-cli":
-		return find(func(_ int, w shell.Word) bool { return redisRuns.MatchString(w.Text) })
+		return find(func(i int, w shell.Word) bool { return redisRuns.MatchString(w.Text) || elsewhereData(words, i) })
 	case "psql":
-		return find(func(_ int, w shell.Word) bool { return psqlRuns.MatchString(w.Text) || !w.Static })
+		return find(func(i int, w shell.Word) bool {
+			return psqlRuns.MatchString(w.Text) || !w.Static || elsewhereData(words, i)
+		})
 	case "mysql", "mariadb":
-		return find(func(_ int, w shell.Word) bool { return mysqlRuns.MatchString(w.Text) || !w.Static })
+		return find(func(i int, w shell.Word) bool {
+			return mysqlRuns.MatchString(w.Text) || !w.Static || elsewhereData(words, i)
+		})
+	case "mongo", "mongosh":
+		return find(func(i int, w shell.Word) bool {
+			return elsewhereData(words, i) || i == 0 && !strings.Contains(w.Text, "://") && strings.ContainsAny(w.Text, ".:/") && !strings.HasPrefix(w.Prefix, "-")
+		})
 	}
 	return ""
 }
@@ -131,13 +150,66 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 var (
 	curlCluster = lazily(`^-[^-HdwAXmeruyYzo]*[HdwAXeruz]@`)
 	hostLike    = lazily(`^[^/]*[.:][^/]*/`)
-	jqReads     = lazily(`(^|[^.\w"])(env|input_filename|import|include|get_search_list)\b|\$ENV|\$__prog`)
+	// A variable may stand apart from its $, and a line with a comment between them.
+	jqReads     = lazily(`(^|[^.\w"])(env|ENV|input_filename|import|include|get_search_list|modulemeta|__prog\w*)\b`)
+	yqReads     = lazily(`(^|[^.\w"])(\w*env\w*|eval|load\w*|system)\s*\(`)
+	yqFile      = lazily(`^[A-Za-z0-9_/-]+\.(ya?ml|json|toml|xml|csv)$`)
 	sqliteRuns  = lazily(`(?is)(^|\n)\s*\.|\b(edit|writefile|readfile|load_extension|attach|vacuum|zipfile|fsdir|fts3_tokenizer|pragma|install|load|copy|export|import|read_\w+|sniff_csv|glob|system|getenv)\b|_directory`)
 	duckdbReads = lazily(`(?is)\b(from|join|describe|desc|summarize|pivot|unpivot|table|using)\s*\(?\s*['"]|['"][^'"]*(/|\.[a-z0-9]{2,8}['"])`)
 	redisRuns   = lazily(`(?i)^(eval|evalsha|eval_ro|evalsha_ro|fcall|fcall_ro|function|config|module|debug|script|slaveof|replicaof|migrate|save|bgsave|bgrewriteaof|acl|shutdown|psync|sync|failover|cluster|sentinel)$`)
-	psqlRuns    = lazily(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension)\b|service=|passfile|sslkey|sslcert|hostaddr`)
+	psqlRuns    = lazily(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension|\w+_preload_libraries|archive_command|restore_command|dynamic_library_path)\b|\balter\s+system\b|service=|passfile|sslkey|sslcert|hostaddr`)
 	mysqlRuns   = lazily(`(?is)\\|\b(system|source|outfile|dumpfile|load_file|load|tee|notee|pager|nopager|edit|delimiter|plugin|function|sys_exec|sys_eval|infile)\b`)
 )
+
+// otherHost says whether a word is an address that is not GitHub's own: gh asks the host that it names, with a token.
+func otherHost(text string) bool {
+	_, rest, is := strings.Cut(text, "://")
+	if !is || strings.ContainsAny(text, " \n") { // a sentence
+		return false
+	}
+	host, _, _ := strings.Cut(strings.ToLower(rest), "/")
+	return host != "github.com" && host != "www.github.com" && host != "gist.github.com" && host != "api.github.com"
+}
+
+// uploads says whether a word of gh is a file that a new release gets.
+func uploads(words []shell.Word, i int) bool {
+	if i < 3 || words[0].Text != "release" || words[1].Text != "create" && words[1].Text != "new" || strings.HasPrefix(words[i].Prefix, "-") {
+		return false
+	}
+	before := words[i-1].Text
+	return !strings.HasPrefix(before, "-") || strings.Contains(before, "=") ||
+		slices.Contains([]string{"-d", "-p", "--draft", "--prerelease", "--generate-notes", "--latest", "--verify-tag", "--notes-from-tag", "--fail-on-no-commits", "--"}, before)
+}
+
+// elsewhereData says whether a word has the client of a database talk to another machine, to which it may send a
+// password.
+func elsewhereData(words []shell.Word, i int) bool {
+	t := words[i].Text
+	here := func(host string) bool {
+		host = strings.ToLower(host)
+		return host == "" || host == "localhost" || host == "127.0.0.1" || host == "::1" || host[0] == '/'
+	}
+	if _, rest, is := strings.Cut(t, "://"); is && !strings.ContainsAny(t, " \n") {
+		host, _, _ := strings.Cut(rest, "/")
+		host = host[strings.LastIndexByte(host, '@')+1:]
+		host, _, _ = strings.Cut(host, ":")
+		return !here(host)
+	}
+	for word := range strings.FieldsSeq(t) {
+		if host, is := strings.CutPrefix(word, "host="); is && !here(strings.Trim(host, "'")) {
+			return true
+		}
+	}
+	switch host, long := strings.CutPrefix(t, "--host="); {
+	case long:
+		return !words[i].Static || !here(host)
+	case i > 0 && (words[i-1].Text == "-h" || words[i-1].Text == "--host"):
+		return !words[i].Static || !here(t)
+	case len(t) > 2 && t[:2] == "-h":
+		return !words[i].Static || !here(t[2:])
+	}
+	return false
+}
 
 // harmlessGlobal knows the flags of git that may stand in front of its subcommand.
 func harmlessGlobal(flag string) bool {

@@ -155,6 +155,9 @@ func (s *Set) unseen(u *shell.Unit, e *scope) *rule {
 	if len(s.denied) == 0 || !inlineCode(u) {
 		return nil
 	}
+	if base := withoutVersion(u.Base); base == "pwsh" || base == "powershell" { // its names for programs are its own, and -enc hides all
+		return s.denied[0]
+	}
 	for _, w := range u.Argv[1:] {
 		if !w.Static || startsOthers.MatchString(w.Text) || !e.spend(len(w.Text)/16) {
 			return s.denied[0]

@@ -213,6 +213,45 @@ func (s *Set) handedCommand(t handedText, e *scope, o *outcome) {
 			o.refuse("self", r.Why)
 		}
 	}
+	if found.cut {
+		s.namedIn(text, e, o)
+	}
+}
+
+// namedIn has the rules that deny or ask about a program count as perhaps meant by a text of which not all was looked
+// at, where the program's name stands in it.
+func (s *Set) namedIn(text string, e *scope, o *outcome) {
+	text = strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(text)
+	perhapsAll := func(rules []*rule) {
+		for _, r := range rules {
+			o.guard(r, perhaps)
+		}
+	}
+	perhapsAll(s.guards.wild)
+	for name, at := range s.guards.byProgram {
+		if !e.spend(1 + len(text)/16) {
+			return // nothing is allowed, then
+		}
+		if namesWord(text, name) {
+			perhapsAll(at.rest)
+			perhapsAll(at.anyArg)
+		}
+	}
+}
+
+// namesWord says whether a name stands in a text as a word of its own, or behind a slash.
+func namesWord(text, name string) bool {
+	part := func(c byte) bool { return letter(c) || digit(c) || c == '-' || c == '.' || c >= 0x80 }
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		i, from = from+i, from+i+1
+		if end := i + len(name); (i == 0 || !part(text[i-1])) && (end == len(text) || !part(text[end])) {
+			return true
+		}
+	}
 }
 
 // aboutServer says whether a call that is not one of a server's own tools is about that server.
@@ -235,12 +274,13 @@ type handedText struct{ key, text string }
 
 // isCommand says that the member is one that other tools have a command in.
 func (t handedText) isCommand() bool {
-	return slices.Contains([]string{"command", "cmd", "script", "shell_command", "commandline"}, strings.ToLower(t.key))
+	return slices.Contains([]string{"command", "cmd", "script", "shell_command", "commandline", "program", "executable", "argv"}, strings.ToLower(t.key))
 }
 
 // handedTexts are all texts in an input; whole is false where there are too many.
 func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
 	whole = true
+	program := ""
 	var look func(key string, raw []byte, depth int)
 	look = func(key string, raw []byte, depth int) {
 		switch {
@@ -248,30 +288,71 @@ func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
 		case len(all) >= maxHandedTexts || depth > maxHandedDepth:
 			whole = false
 		case raw[0] == '"':
-			all = append(all, handedText{key, strictjson.Text(raw)})
+			text := strictjson.Text(raw)
+			all = append(all, handedText{key, text})
+			if inner := []byte(strings.TrimSpace(text)); len(inner) > 1 && strings.IndexByte("[{", inner[0]) >= 0 && json.Valid(inner) {
+				look(key, inner, depth+1)
+			}
 		case raw[0] == '[':
 			list, err := strictjson.Array(raw)
 			whole = whole && err == nil
+			if words := handedArgv(program, list); words != "" {
+				all = append(all, handedText{"", words})
+			}
 			for _, one := range list {
 				look(key, one, depth+1)
 			}
 		default:
 			inner, err := strictjson.Object(raw)
 			whole = whole && err == nil
+			outer := program
+			program = programMember(inner)
 			for _, m := range inner {
 				look(m.Key, m.Value, depth+1)
 			}
+			program = outer
 		}
 	}
+	program = programMember(ms)
 	for _, m := range ms {
 		look(m.Key, m.Value, 0)
 	}
 	return all, whole
 }
 
+// programMember is the text beside which a list may hold the arguments: {"command": "rm", "args": ["-r", "x"]}.
+func programMember(ms []strictjson.Member) string {
+	for _, m := range ms {
+		if len(m.Value) > 1 && m.Value[0] == '"' && (handedText{key: m.Key}).isCommand() {
+			return strictjson.Text(m.Value)
+		}
+	}
+	return ""
+}
+
+// handedArgv is a list of texts as the command that it may be, by itself or behind a program; "" for another list.
+func handedArgv(program string, list [][]byte) string {
+	if len(list) == 0 || len(list) > maxHandedWords {
+		return ""
+	}
+	words := make([]string, 0, len(list))
+	for _, raw := range list {
+		if len(raw) == 0 || raw[0] != '"' {
+			return ""
+		}
+		words = append(words, "'"+strings.ReplaceAll(strictjson.Text(raw), "'", `'\''`)+"'")
+	}
+	line := strings.Join(words, " ")
+	if program != "" {
+		line += "\n" + program + " " + line
+	}
+	return line + " " // a blank: it is looked at as what may be a command
+}
+
 // handedPaths are the ways to read a text as a path; none for a sentence.
 func handedPaths(text, home string) []string {
-	if text == "" || len(text) > maxPath || strings.ContainsAny(text, "\n\x00") {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\x00") // where a program in C takes it to end
+	if text == "" || len(text) > maxPath || strings.Contains(text, "\n") {
 		return nil
 	}
 	if rest, is := strings.CutPrefix(strings.ToLower(text[:min(5, len(text))]), "file:"); is && rest == "" {

@@ -16,6 +16,9 @@ func otherHosts(host string) (also []string, odd bool) {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return []string{"127.0.0.1", "::1"}, false
 	}
+	if slices.Contains([]string{"localhost.localdomain", "localhost4", "localhost6", "localhost4.localdomain4", "localhost6.localdomain6", "ip6-localhost", "ip6-loopback", "loopback", "broadcasthost"}, host) { // in many a hosts file
+		return []string{"localhost", "127.0.0.1", "::1"}, true
+	}
 	ip, is := numericHost(host)
 	if !is {
 		return nil, strings.Contains(host, "..") || strings.HasPrefix(host, ".")
@@ -47,6 +50,8 @@ func innerAddress(ip netip.Addr) netip.Addr {
 	case ip == netip.IPv6Loopback() || ip == netip.IPv6Unspecified():
 		return ip
 	case strings.Trim(string(b[:12]), "\x00") == "", strings.HasPrefix(string(b[:]), "\x00\x64\xff\x9b\x00\x00\x00\x00\x00\x00\x00\x00"):
+		return last
+	case strings.HasPrefix(string(b[:]), "\x00\x64\xff\x9b\x00\x01"), strings.HasPrefix(string(b[:]), "\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00"): // of a translator's own, and translated
 		return last
 	case b[0] == 0x20 && b[1] == 0x02: // 6to4
 		return netip.AddrFrom4([4]byte(b[2:6]))

@@ -58,7 +58,7 @@ func listed(at, pattern string) (all []string) {
 // take it for a URL, or a backslash for a slash.
 func plainPath(s string) bool {
 	switch {
-	case strings.TrimSpace(s) != s, strings.Contains(s, "\\"), len(s) > maxPath:
+	case strings.TrimSpace(s) != s, strings.Contains(s, "\\"), len(s) > maxPath, otherSpelling.MatchString(s):
 		return false
 	case len(s) > 5 && strings.EqualFold(s[:5], "file:"):
 		return false
@@ -83,3 +83,7 @@ func sameFile(p string) string {
 	}
 	return strings.Join(parts, "/")
 }
+
+// otherSpelling is a name that file systems of Windows, which WSL mounts as well, take for another: .git::$DATA and
+// .git. are .git, and GIT~1 may be.
+var otherSpelling = lazily(`::|:\$|[^./][. ]+(/|$)|(^|/)[^/.]{1,6}~[0-9](\.[^/.]{1,3})?(/|$)`)

@@ -27,6 +27,7 @@ func (s *Set) look(u *shell.Unit, e *scope, f *unitFound) {
 		for _, inner := range s.feared(u, e) {
 			s.unitGuards(&inner, e, &f.own)
 		}
+		s.alikeGuards(u, e, &f.own)
 		e.feared = false
 		s.strangeGuards(u, e, &f.own)
 		f.own.maybe = first(f.own.maybe, s.unseen(u, e))

@@ -40,8 +40,12 @@ func (r *reader) guess(argv []Word, start, end int, at execContext) {
 	at.dir = r.keep(*at.dir)
 	before := len(r.doubts)
 	tried := 0
-	for i := 1; i < len(argv) && tried < maxGuesses; i++ {
+	for i := 1; i < len(argv); i++ {
 		w := argv[i]
+		if tried == maxGuesses {
+			r.cut = true
+			break
+		}
 		if strings.HasPrefix(w.Text, "-") {
 			// The value of an option can be a script: ssh -o ProxyCommand=…, su -c…
 			if _, value, ok := strings.Cut(w.Text, "="); ok && strings.ContainsAny(value, " ;|&") {
@@ -96,6 +100,7 @@ func (r *reader) guessText(text string, at execContext) {
 			}
 			argv = append(argv, Word{Text: field, Prefix: field, Static: true, End: len(r.src)})
 			if len(argv) == 64 {
+				r.cut = true
 				break
 			}
 		}
@@ -110,6 +115,7 @@ func (r *reader) guessText(text string, at execContext) {
 			r.guess(argv, 0, len(r.src), at)
 		}
 	}
+	r.cut = r.cut || len(text) > 0
 }
 
 func keyword(s string) bool {

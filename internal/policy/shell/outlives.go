@@ -102,13 +102,39 @@ func (o *outliving) call(c *syntax.CallExpr) {
 		return
 	}
 	for _, w := range c.Args {
-		name := w.Lit()
+		name, plain := unquoted(w)
 		switch {
+		case !plain:
+			o.why = "Its program is not written as a plain word."
 		case name == "command" || name == "builtin" || name == "noglob" || name == "nocorrect" || strings.HasPrefix(name, "-"):
 			continue // what it starts stands behind it
-		case slices.Contains(outlivingBuiltins, strings.TrimLeft(name, `\`)):
+		case slices.Contains(outlivingBuiltins, name):
 			o.why = "In a shell of its own " + name + " does something else."
 		}
 		return
 	}
+}
+
+// unquoted is a word without its quotes: "cd", c”d and \cd are cd. plain is false where more than quotes stands in it.
+func unquoted(w *syntax.Word) (text string, plain bool) {
+	for _, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text += strings.ReplaceAll(part.Value, `\`, "")
+		case *syntax.SglQuoted:
+			if part.Dollar {
+				return "", false
+			}
+			text += part.Value
+		case *syntax.DblQuoted:
+			inner, ok := onlyText(part)
+			if !ok {
+				return "", false
+			}
+			text += inner
+		default:
+			return "", false
+		}
+	}
+	return text, true
 }

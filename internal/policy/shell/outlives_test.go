@@ -15,7 +15,7 @@ func TestOutlives(t *testing.T) {
 	for _, text := range []string{
 		"cd sub; cat a", "cat a && cd sub", "cat a || cd ..", "pushd sub", "x=1", "x=1; cat $x", "export X=1", "declare x=1", "readonly x=1", "source a", ". a", "set -e; cat a", "umask 0",
 		"trap x EXIT", "exec cat a", "eval cat a", "cat a &", "cat a & cat b", "(cat a &)", "f() { cat a; }; f", "alias x=y", "unset x", "shopt -s extglob", "command cd sub", "builtin cd sub",
-		"command -p cd sub", `\cd sub`, "{ cd sub; }", "if cd sub; then cat a; fi", "for f in a; do cd $f; done", "while read x; do cat $x; done", "cat a | while read x; do cat $x; done", "cat a | cd sub",
+		"command -p cd sub", `\cd sub`, `"cd" sub`, `c'd' sub`, `c\d sub`, `$'cd' sub`, `'exec' cat a`, "{ cd sub; }", "if cd sub; then cat a; fi", "for f in a; do cd $f; done", "while read x; do cat $x; done", "cat a | while read x; do cat $x; done", "cat a | cd sub",
 		"let x=1", "((x=1))", "wait", "jobs", "time cd sub", "! cd sub", "coproc cat a", "case a in a) cd sub;; esac", "cat a; (", "\"cat", "", "  ",
 	} {
 		if why := Outlives(text); why == "" && text != "" && text != "  " {

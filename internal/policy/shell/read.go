@@ -38,7 +38,7 @@ func Borrow(text string, o Options) Script {
 	if len(r.units) == 0 && len(r.doubts) == 0 {
 		r.doubt(DoubtSyntax, 0, len(text), "There is no command.")
 	}
-	s := Script{Text: text, Units: r.units, Doubts: r.doubts, reader: r}
+	s := Script{Text: text, Units: r.units, Doubts: r.doubts, Cut: r.cut || r.full, reader: r}
 	if o.Zsh && len(s.Doubts) == 0 && !sameInZsh(text) {
 		z := newReader(o, true)
 		defer z.release()
@@ -76,6 +76,7 @@ type reader struct {
 	inline   int // how many scripts deep
 	depth    int // of the walk
 	full     bool
+	cut      bool // a guess did not go to the text's end
 	heredocs int  // read so far
 	scripts  int  // inner ones read so far
 	guessed  bool // the text has been guessed at
@@ -108,6 +109,7 @@ func (r *reader) top(text string) {
 		// It cannot be allowed, and to parse it could take long.
 		r.doubt(DoubtLong, 0, len(text), "It has more than 10,000 characters.")
 		r.src = text[:min(len(text), maxBytes)]
+		r.cut = len(text) > maxBytes
 		r.characters(r.src)
 		r.guessText(r.src, at)
 		return

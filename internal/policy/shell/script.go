@@ -102,10 +102,12 @@ func (r *reader) inlineScript(u Unit, i int, known bool, at execContext) int {
 // within reads the script in a word.
 func (r *reader) within(w Word, at execContext) {
 	if r.inline >= maxInline || strings.TrimSpace(w.Text) == "" {
+		r.cut = r.cut || r.inline >= maxInline
 		return
 	}
 	if r.scripts++; r.scripts > maxScripts {
 		r.doubt(DoubtInline, w.Start, w.End, "It holds too many scripts.")
+		r.cut = true
 		return
 	}
 	src, inner, start, end := r.src, r.inner, r.start, r.end

@@ -23,6 +23,7 @@ type Script struct {
 	Text   string
 	Units  []Unit  // in the order in which they stand in Text
 	Doubts []Doubt // any: no rule may allow
+	Cut    bool    // of a text with doubts: not even all that may be a command is among the units
 	reader *reader // of a borrowed script: whose units they are
 }
 
