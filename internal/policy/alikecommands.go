@@ -160,7 +160,11 @@ func (s *Set) alikeGuards(u *shell.Unit, e *scope, o *outcome) {
 			if s.guards.byProgram[words[0].Text] == nil {
 				continue
 			}
-			if found++; found > maxFeared || !e.spend(1+len(words)) {
+			if !e.spend(1 + len(words)) {
+				return
+			}
+			if found++; found > maxFeared {
+				e.partial = true
 				return
 			}
 			s.unitGuards(&shell.Unit{Kind: shell.Command, Start: u.Start, End: u.End, Base: words[0].Text, Argv: words, Dir: u.Dir, DirKnown: u.DirKnown, Out: -1, Of: -1, DenyOnly: true}, e, o)

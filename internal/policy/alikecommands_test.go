@@ -97,3 +97,37 @@ func TestTextsThatAreReadInPart(t *testing.T) {
 		t.Errorf("what names no denied program: %s (%s)", v.Action, v.Reason)
 	}
 }
+
+// TestBoundsRefuse: what stands behind a bound of what is looked at is not allowed by that: a command is asked about, or what is denied is
+// found all the same.
+func TestBoundsRefuse(t *testing.T) {
+	many := func(n int, word string) string { return strings.Repeat(word+" ", n) }
+	s := load(t, "version: 1\nallow: [\"Bash(make *)\", \"Bash(foo *)\", \"Bash(find *)\", \"Bash(terragrunt *)\", \"Bash(sed *)\", \"Bash(git *)\"]\ndeny: [\"Bash(rm -r *)\", \"Bash(terragrunt destroy *)\"]\n")
+	for _, behind := range []string{
+		"make " + many(20, "A=ls") + "RUN='rm -r x'",
+		"foo " + many(20, "'ls a'") + "'rm -r x'",
+		"foo " + many(60, "'ls a'") + "'rm -r x'",
+		"foo " + many(20, "rm") + "-r x",
+		"foo " + many(20, "rm x;") + "foo rm -r x",
+		"find . " + many(60, "-exec rm x ';'") + "-exec rm -r x ';'",
+		"for v in " + many(20, "apply-all") + "destroy-all; do terragrunt $v; done",
+		"sed " + many(20, "-e '1e ls a'") + "-e '1e rm -r x'",
+		"git " + many(60, "-c alias.x='!ls a'") + "-c alias.y='!rm -r x' y",
+	} {
+		if v := s.Eval(bash(behind)); v.Action == hook.ActionAllow {
+			t.Errorf("allowed: %.60s", behind)
+		}
+	}
+	for _, fine := range []string{"foo " + many(20, "'ls a'"), "make " + many(20, "A=ls"), "foo " + many(60, "a")} {
+		if v := s.Eval(bash(fine)); v.Action != hook.ActionAllow {
+			t.Errorf("%s (%s): %.60s", v.Action, v.Reason, fine)
+		}
+	}
+	s = load(t, "version: 1\nallow: [\"mcp__x__run\"]\ndeny: [\"Bash(rm -r *)\"]\n")
+	for _, list := range []string{`"rm","-r"`, `"foo"` + strings.Repeat(`,"a"`, 100) + `,"rm","-r"`, `"rm"` + strings.Repeat(`,"-v"`, 100) + `,"-r"`} {
+		c := Call{Agent: "claude", Tool: "mcp__x__run", Input: []byte(`{"argv":[` + list + `,"x"]}`), Cwd: "/home/user/project", Project: "/home/user/project", Home: "/home/user", Mode: "default"}
+		if v := s.Eval(c); v.Action == hook.ActionAllow {
+			t.Errorf("allowed: %.60s", list)
+		}
+	}
+}

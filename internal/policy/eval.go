@@ -42,6 +42,7 @@ type scope struct {
 	work    int        // steps taken; beyond maxWork nothing is allowed
 	foreign bool       // work is that of repositories' rules, and other the rest; else the other way round
 	other   int
+	partial bool // a bound kept something from being looked at that a command may be or start: nothing is allowed
 }
 
 // once is something about all units that is found out when it is first asked for: there may be thousands,
@@ -254,7 +255,7 @@ func (s *Set) evalOne(c *Call, explain bool) Explanation {
 	} else {
 		units = s.tool(e, o, explain)
 	}
-	if e.work > maxWork || e.other > maxWork {
+	if e.work > maxWork || e.other > maxWork || e.partial {
 		o.refuse("too-much", "There is too much in it to compare.")
 		o.contain = nil
 	}

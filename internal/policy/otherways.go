@@ -190,15 +190,21 @@ func programStem(base string) string {
 	return base
 }
 
-// Bounds of what is feared of one command.
-const maxFeared = 16
+// Bounds of what is feared of one command. One that has more in it is not allowed.
+const (
+	maxFeared      = 16
+	maxFearedTexts = 48
+)
 
 // feared returns what a command may be or start, though nobody knows: a program that no list here has may
 // run the program that its words name, and pip3 may be pip. Only rules that deny or ask look at it, and
 // they count as perhaps meant.
 func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 	add := func(words []shell.Word, base string) {
-		if len(all) < maxFeared && e.spend(1+len(words)) {
+		if s.guards.byProgram[base] == nil && len(s.guards.wild)+len(s.guardFiles) == 0 || !e.spend(1+len(words)) {
+			return // no rule is about it
+		}
+		if e.partial = e.partial || len(all) >= maxFeared; len(all) < maxFeared {
 			all = append(all, shell.Unit{Kind: shell.Command, Start: u.Start, End: u.End, Base: base, Argv: words, Dir: u.Dir, DirKnown: u.DirKnown, Out: -1, Of: -1, DenyOnly: true})
 		}
 	}
@@ -223,8 +229,12 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 	}
 	texts := 0
 	for i, w := range u.Argv[1:] {
-		if text := w.Text; strings.ContainsAny(text, " \t\n;|&") && texts < maxStartTexts && e.spend(20+len(text)/8) {
+		text := w.Text
+		mayHold := strings.ContainsAny(text, " \t\n;|&")
+		if mayHold {
 			texts++
+		}
+		if e.partial = e.partial || texts > maxFearedTexts; mayHold && texts <= maxFearedTexts && e.spend(20+len(text)/8) {
 			if text[0] == '-' {
 				_, text, _ = strings.Cut(text, "=")
 			}

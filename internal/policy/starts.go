@@ -22,19 +22,30 @@ func started(u *shell.Unit, e *scope) []shell.Unit {
 	var all []shell.Unit
 	texts := 0
 	add := func(words []shell.Word) {
-		if len(words) == 0 || !words[0].Static || len(all) >= maxStartUnits || !e.spend(1+len(words)) {
+		if len(words) == 0 || !words[0].Static || !e.spend(1+len(words)) {
+			return
+		}
+		if len(all) >= maxStartUnits {
+			e.partial = true
 			return
 		}
 		base := words[0].Text[strings.LastIndexByte(words[0].Text, '/')+1:]
 		all = append(all, shell.Unit{Kind: shell.Command, Start: u.Start, End: u.End, Base: base, Argv: words, Dir: u.Dir, DirKnown: u.DirKnown, Out: -1, Of: -1, DenyOnly: true})
 	}
 	read := func(text string) {
-		if texts++; texts > maxStartTexts || strings.TrimSpace(text) == "" || !e.spend(20+len(text)/8) {
+		if strings.TrimSpace(text) == "" || !e.spend(20+len(text)/8) {
+			return
+		}
+		if texts++; texts > maxStartTexts {
+			e.partial = true
 			return
 		}
 		script := shell.Read(text, shell.Options{Dir: u.Dir, Home: e.home, Project: e.project})
 		for _, inner := range script.Units {
-			if inner.Kind == shell.Command && len(all) < maxStartUnits {
+			if inner.Kind != shell.Command {
+				continue
+			}
+			if e.partial = e.partial || len(all) >= maxStartUnits; len(all) < maxStartUnits {
 				inner.Start, inner.End, inner.DenyOnly, inner.Of, inner.Out = u.Start, u.End, true, -1, -1
 				all = append(all, inner)
 			}

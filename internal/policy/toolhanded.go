@@ -195,6 +195,7 @@ func (s *Set) handedCommand(t handedText, e *scope, o *outcome) {
 	inner.input, _ = members(call.Input)
 	s.bash(inner, found, false)
 	e.spend(inner.work)
+	found.cut = found.cut || inner.partial
 	meant := perhaps
 	if e.tool.Runs && t.isCommand() {
 		meant = yes
@@ -332,7 +333,7 @@ func programMember(ms []strictjson.Member) string {
 
 // handedArgv is a list of texts as the command that it may be, by itself or behind a program; "" for another list.
 func handedArgv(program string, list [][]byte) string {
-	if len(list) == 0 || len(list) > maxHandedWords {
+	if len(list) == 0 {
 		return ""
 	}
 	words := make([]string, 0, len(list))
