@@ -7,20 +7,28 @@ import (
 // mostAgain is how many failed tests are tried a second time. Where more fail, something is broken.
 const mostAgain = 3
 
-// again returns the failed tests that get a second try, or none. It is for the tests below e2e alone:
-// they drive browsers, brokers and queues, and a machine that is busy with something else can make
-// one of them late. What a test of a package says is so every time. A race or a panic is never passed
-// over, nor what did not build or did not end.
+// again returns the failed tests that get a second try, or none: a machine that is busy with something
+// else can make one of them late. A race or a panic is never passed over, nor what did not build or did
+// not end.
 func (r *report) again() []failure {
 	if len(r.failed) > mostAgain {
 		return nil
 	}
 	for _, f := range r.failed {
-		if f.test == "" || !strings.HasPrefix(short(f.path), "e2e/") || r.packages[f.path].broken {
+		if f.test == "" || r.packages[f.path].broken {
 			return nil
 		}
 	}
 	return r.failed
+}
+
+// times is how often in a row f has to pass in its second try. Those below e2e drive browsers, brokers
+// and queues and take long. What a test of a package says should be so every time, so once is not enough.
+func (f failure) times() int {
+	if strings.HasPrefix(short(f.path), "e2e/") {
+		return 1
+	}
+	return 10
 }
 
 // passedAgain takes failures that passed alone from the list of what failed.

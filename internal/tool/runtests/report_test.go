@@ -121,7 +121,7 @@ func feed(t *testing.T, r *report, events ...event) {
 	}
 }
 
-// TestAgain: a few tests below e2e get a second try, and nothing else does.
+// TestAgain: a few tests get a second try, and nothing else does.
 func TestAgain(t *testing.T) {
 	test := func(path, name, action, output string) []event {
 		return []event{{Action: "run", Package: path, Test: name}, {Action: "output", Package: path, Test: name, Output: output}, {Action: action, Package: path, Test: name}}
@@ -137,8 +137,8 @@ func TestAgain(t *testing.T) {
 			[]failure{{"assent/e2e/page", "TestA"}, {"assent/e2e/page", "TestB"}, {"assent/e2e/cli", "TestC"}}},
 		{"four", [][]event{late("assent/e2e/page", "TestA"), late("assent/e2e/page", "TestB"), late("assent/e2e/page", "TestC"), late("assent/e2e/page", "TestD")}, nil},
 		{"nothing failed", [][]event{test("assent/e2e/page", "TestGood", "pass", "")}, nil},
-		{"a unit", [][]event{late("assent/broker", "TestWrong")}, nil},
-		{"a unit beside it", [][]event{late("assent/e2e/page", "TestLate"), late("assent/internal/e2e/x", "TestWrong")}, nil},
+		{"of a package", [][]event{late("assent/broker", "TestLate"), late("assent/e2e/page", "TestLate")}, []failure{{"assent/broker", "TestLate"}, {"assent/e2e/page", "TestLate"}}},
+		{"a race in a package", [][]event{test("assent/broker", "TestRace", "fail", "WARNING: DATA RACE\n")}, nil},
 		{"a race", [][]event{test("assent/e2e/page", "TestRace", "fail", "WARNING: DATA RACE\n")}, nil},
 		{"a race in a test that passed", [][]event{test("assent/e2e/page", "TestRace", "pass", "WARNING: DATA RACE\n"), late("assent/e2e/page", "TestLate")}, nil},
 		{"a panic", [][]event{test("assent/e2e/page", "TestPanic", "fail", "panic: boom\n")}, nil},
@@ -156,6 +156,15 @@ func TestAgain(t *testing.T) {
 				t.Errorf("%v get a second try, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestTimes: what is no test of whole programs has to pass often.
+func TestTimes(t *testing.T) {
+	for path, want := range map[string]int{"assent/e2e/page": 1, "assent/broker": 10, "assent/internal/e2e/x": 10} {
+		if got := (failure{path, "TestA"}).times(); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
 	}
 }
 
