@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -24,8 +25,16 @@ const checkTime = 2 * time.Second
 // judge compares what everybody was told with what stands in the record, and counts.
 func (r *run) judge(ctx context.Context, res *Result) {
 	h := r.h
-	finals := r.finals(ctx)
+	var read, judged atomic.Int64
+	defer r.say(ctx, func() string {
+		if n := judged.Load(); n > 0 {
+			return fmt.Sprintf("checking: %d of %d requests, then the events", n, len(h.asked))
+		}
+		return fmt.Sprintf("reading what every broker has: %d of %d requests", read.Load(), len(h.asked))
+	})()
+	finals := r.finals(ctx, &read)
 	for _, q := range h.asked {
+		judged.Add(1)
 		res.Requests++
 		final, known := finals[q.id]
 		r.judgeHook(q, final, known, res)
@@ -191,8 +200,9 @@ func tell(list []decision) string {
 // gives hooks 30 s to come back to it.
 const settleTime = 45 * time.Second
 
-// finals are the requests as all brokers have them. Those that do not agree within a while are a violation.
-func (r *run) finals(ctx context.Context) map[string]waiting {
+// finals are the requests as all brokers have them; read counts them meanwhile. Those that do not agree
+// within a while are a violation.
+func (r *run) finals(ctx context.Context, read *atomic.Int64) map[string]waiting {
 	var mu sync.Mutex
 	finals := map[string]waiting{}
 	ids := make(chan *asked)
@@ -206,6 +216,7 @@ func (r *run) finals(ctx context.Context) map[string]waiting {
 					finals[q.id] = final
 					mu.Unlock()
 				}
+				read.Add(1)
 			}
 		})
 	}

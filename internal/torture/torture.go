@@ -157,7 +157,7 @@ func Run(ctx context.Context, o Options) (res Result, err error) {
 		approvers.Go(func() { r.approver(deciding, i) })
 	}
 	nemesis.Go(func() { r.nemesis(asking, res.Strikes) })
-	stopSaying := r.say(ctx)
+	stopSaying := r.say(ctx, h.summary)
 	nemesis.Wait()
 	<-asking.Done()
 	w.heal()
@@ -241,8 +241,8 @@ func (r *run) cancelHooks() {
 	}
 }
 
-// say reports progress every ten seconds until it is stopped.
-func (r *run) say(ctx context.Context) (stop func()) {
+// say reports how far the run is every ten seconds until it is stopped.
+func (r *run) say(ctx context.Context, line func() string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -253,7 +253,7 @@ func (r *run) say(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				r.o.Progress(r.h.summary())
+				r.o.Progress(line())
 			}
 		}
 	})
