@@ -27,7 +27,9 @@ const maxAllowed = 20_000
 // inputBytes is how much of an input's digest is kept.
 const inputBytes = 16
 
+// keyOfAllowed takes work trees of a project for the project: each of its agents works in one of its own.
 func keyOfAllowed(tool, project string, input []byte) (key allowedKey) {
+	project = hook.ProjectDir(project)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %d %s %s", len(tool), tool, len(project), project, input))
 	copy(key[:], sum[:])
 	return key
@@ -74,7 +76,7 @@ func (a *allowedCounts) load(w *writer) error {
 		if err := rows.Scan(&tool, &project, &input, &n); err != nil {
 			return w.wrap(err)
 		}
-		all[keyOfAllowed(tool, project, input)] = n
+		all[keyOfAllowed(tool, project, input)] += n
 	}
 	if err := rows.Err(); err != nil {
 		return w.wrap(err)

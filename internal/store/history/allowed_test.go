@@ -32,7 +32,7 @@ func TestAllowed(t *testing.T) {
 	const test = `{"command":"npm test"}`
 	yes := hook.Decision{Behavior: hook.BehaviorAllow}
 	settled(asked("one", "/srv/shop", "Bash", test), "device", yes, hook.Allowed)
-	settled(asked("two", "/srv/shop", "Bash", test), "owner-cli", yes, hook.Allowed)
+	settled(asked("two", "/srv/shop/.claude/worktrees/a", "Bash", test), "owner-cli", yes, hook.Allowed)
 	settled(asked("two", "/srv/shop", "Bash", test), "token", yes, hook.Allowed)
 	settled(asked("two", "/srv/shop", "Bash", test), hook.KindRule, yes, hook.Allowed)
 	settled(asked("two", "/srv/shop", "Bash", test), "device", hook.Decision{Behavior: hook.BehaviorDeny}, hook.Denied)
@@ -46,6 +46,7 @@ func TestAllowed(t *testing.T) {
 			want int
 		}{
 			{"the same", asked("x", "/srv/shop", "Bash", test), want},
+			{"in a work tree of the project", asked("x", "/srv/shop/.claude/worktrees/b", "Bash", test), want},
 			{"another project", asked("x", "/srv/other", "Bash", test), 0},
 			{"another tool", asked("x", "/srv/shop", "Shell", test), 0},
 			{"another input", asked("x", "/srv/shop", "Bash", `{"command":"npm test "}`), 0},

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Paths } from "../text/rich";
 import { words } from "../text/words";
 import { Rows, rowsOf } from "./exact";
 import type { Token } from "./markdown";
@@ -119,7 +120,7 @@ function spans(tokens: readonly Token[] | undefined, raw: string, depth: number)
       case "del":
         return <del>{inner()}</del>;
       case "codespan":
-        return <code>{t["text"]}</code>;
+        return <code><Paths text={t["text"]} /></code>;
       case "br":
         return <br />;
       case "link":

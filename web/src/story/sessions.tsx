@@ -3,7 +3,7 @@ import { starting } from "../agents/agents";
 import { StartAgent } from "../agents/start";
 import { saysOf } from "../queue/model";
 import { show } from "../queue/current";
-import { groups, selected } from "../queue/state";
+import { groups, selected, sessions } from "../queue/state";
 import { words } from "../text/words/all";
 import { go } from "../view";
 import { Search, Story } from "./feedview";
@@ -29,7 +29,7 @@ export function Sessions() {
         ) : starting.value ? (
           <StartAgent />
         ) : (
-          <p class="quiet hint">{words.desk.chooseSession}</p>
+          (groups.value.length > 0 || sessions.value.size > 0) && <p class="quiet hint">{words.desk.chooseSession}</p>
         )}
       </div>
     </div>
