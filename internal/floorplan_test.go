@@ -48,6 +48,7 @@ var plan = []struct {
 		internal/host/process
 		internal/host/regular
 		internal/host/transcript
+		internal/host/wholefile
 		internal/mcp
 		internal/metrics
 		internal/outlet/hookd
@@ -121,7 +122,7 @@ var plan = []struct {
 	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/host/regular internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
-	{"internal/agent/claude/install", "internal/agent/claude/events internal/host/regular internal/host/said internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/install", "internal/agent/claude/events internal/host/regular internal/host/said internal/host/wholefile internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/streamjson", "internal/agent/claude/tools internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
@@ -148,14 +149,14 @@ var plan = []struct {
 	{"internal/audit", "internal/agent/claude/describe internal/api internal/auth internal/auth/signed internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
 	{"internal/audit/backup", "internal/audit internal/store/stream internal/store/tree internal/text/show", "it reads what a broker left behind, and asks none"},
 
-	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/host/regular internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/host/regular internal/host/wholefile internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/devicekey", "internal/hook internal/host/regular", "it keeps one key, and knows no broker"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 	{"internal/auth/signed", "internal/hook internal/text/digest", "a signature is checked without knowing whose device it is, and by programs that are no broker"},
-	{"internal/auth/strict", "hookclient internal/agent/claude internal/auth/signed internal/hook internal/host/regular internal/policy internal/setup/programs internal/text/show internal/text/strictjson", "it believes no broker, and so knows none but what the hook client hands on"},
+	{"internal/auth/strict", "hookclient internal/agent/claude internal/auth/signed internal/hook internal/host/regular internal/host/wholefile internal/policy internal/setup/programs internal/text/show internal/text/strictjson", "it believes no broker, and so knows none but what the hook client hands on"},
 
 	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
-	{"internal/ci/report", "", "a report is written from what it is given"},
+	{"internal/ci/report", "internal/host/wholefile", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
@@ -166,19 +167,20 @@ var plan = []struct {
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
-	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular internal/host/said", "it runs programs; who sent a message, and whether to believe it, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular internal/host/said internal/host/wholefile", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook internal/host/regular", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/hooksocket", "internal/setup/statedir", "it listens; what is said, others know"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process internal/host/regular", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook internal/host/regular", "it looks at files, and knows no request"},
-	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/host/said internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
+	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/host/regular internal/host/said internal/host/wholefile internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 	{"internal/host/regular", "", "it opens files; what they say, others know"},
 	{"internal/host/said", "", "it keeps bytes; who prints them, others know"},
 	{"internal/host/transcript", "internal/agent/claude internal/agent/claude/streamjson internal/hook internal/host/regular", "it reads what the client wrote down; what follows from it, others know"},
+	{"internal/host/wholefile", "", "it replaces files; what they say, others know"},
 	{"internal/host/pullrequest", "internal/api internal/host/optin internal/host/said internal/text/strictjson", "it reads what a command printed, or a tool answered, and asks gh; which session that is of, others know"},
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
@@ -190,7 +192,7 @@ var plan = []struct {
 	{"internal/metrics", "broker hookclient internal/auth internal/hook internal/reqcontext internal/store/stream", "it counts what others do, and does nothing"},
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
-	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/host/regular internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
+	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/host/regular internal/host/wholefile internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 	{"internal/outlet/notify", "broker internal/feed internal/hook internal/host/regular internal/host/said internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
@@ -203,7 +205,7 @@ var plan = []struct {
 	{"internal/policy/explained", "internal/hook internal/policy", "it writes down what it is given"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/auth/signed internal/hook internal/host/regular internal/policy internal/policy/memo internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/published", "internal/hook internal/policy internal/store/kvmirror", "it keeps what is published, and knows a KV, not NATS"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
+	{"internal/policy/grants", "internal/hook internal/host/wholefile internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/host/regular internal/policy internal/policy/shell internal/text/layout internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/memo", "", "it knows nothing of what it remembers"},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
@@ -222,10 +224,10 @@ var plan = []struct {
 		internal/text/digest
 		internal/text/show`, "it makes rules of requests, and holds none"},
 
-	{"internal/relay", "internal/host/regular internal/relay/certificate internal/relay/tunnel", "it passes bytes on, and knows nothing of what a broker is"},
+	{"internal/relay", "internal/host/regular internal/host/wholefile internal/relay/certificate internal/relay/tunnel", "it passes bytes on, and knows nothing of what a broker is"},
 	{"internal/relay/certificate", "", "it keeps a certificate, whoever serves with it"},
 	{"internal/relay/tunnel", "internal/text/digest", "it is what both ends have in common"},
-	{"internal/relay/uplink", "internal/host/regular internal/relay/certificate internal/relay/tunnel", "it brings connections, and knows nobody who serves them"},
+	{"internal/relay/uplink", "internal/host/regular internal/host/wholefile internal/relay/certificate internal/relay/tunnel", "it brings connections, and knows nobody who serves them"},
 
 	{"internal/reqcontext", "broker internal/hook", "what it holds goes nowhere but into answers: it knows no store, no stream and no log"},
 
@@ -262,29 +264,29 @@ var plan = []struct {
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
 	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/agents internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/agent/droid internal/agent/droid/install internal/agent/conformance internal/auth/signed internal/hook internal/host/contain internal/host/regular internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/text/strictjson internal/machines", ""},
-	{"internal/setup/hookconf", "internal/host/regular", "it edits one file of lines"},
+	{"internal/setup/hookconf", "internal/host/regular internal/host/wholefile", "it edits one file of lines"},
 	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/droid/install internal/agent/opencode/install internal/agent/qwen/install internal/hook", "it is the list of what can be installed for; who asks a person, others know"},
-	{"internal/setup/joined", "internal/api internal/host/regular internal/setup/hookconf internal/setup/statedir", "it remembers a broker, and asks none"},
-	{"internal/setup/phone", "internal/host/regular internal/host/said", "it knows neither the broker nor a terminal"},
+	{"internal/setup/joined", "internal/api internal/host/regular internal/host/wholefile internal/setup/hookconf internal/setup/statedir", "it remembers a broker, and asks none"},
+	{"internal/setup/phone", "internal/host/regular internal/host/said internal/host/wholefile", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/sample", "hookclient internal/agent/claude internal/hook", "it asks as an agent does; who answers, others know"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
-	{"internal/setup/statedir", "internal/host/regular internal/text/digest", "it knows files, and not what stands in them"},
-	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
+	{"internal/setup/statedir", "internal/host/regular internal/host/wholefile internal/text/digest", "it knows files, and not what stands in them"},
+	{"internal/setup/update", "internal/host/wholefile internal/setup/programs", "it knows files and signatures, and no broker"},
 
 	{"internal/store/entry", "", "it is one message as it is hashed"},
 	{"internal/store/follow", "", "it compares, and knows neither streams nor who keeps a cursor"},
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
-	{"internal/store/integrity", "internal/store/entry", "it knows files and hashes, not what stands in them"},
+	{"internal/store/integrity", "internal/host/wholefile internal/store/entry", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
-	{"internal/store/forgotten", "internal/host/regular internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
+	{"internal/store/forgotten", "internal/host/regular internal/host/wholefile internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/host/regular internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
-	{"internal/store/tree", "internal/hook internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
+	{"internal/store/stream", "broker internal/hook internal/host/regular internal/host/wholefile internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
+	{"internal/store/tree", "internal/hook internal/host/wholefile internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 
-	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/host/regular internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
+	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/host/regular internal/host/wholefile internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 	{"internal/terminal/eventlines", "internal/agent/agents internal/hook internal/store/reader internal/terminal internal/text/layout internal/text/show", "it prints what it is given; who reads the stream, others know"},
 
 	{"internal/freeport", "", ""},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"assent/internal/audit"
 	"assent/internal/audit/backup"
 	"assent/internal/hook"
+	"assent/internal/host/wholefile"
 	"assent/internal/store/stream"
 	"assent/internal/text/show"
 )
@@ -157,26 +157,12 @@ verifies it on any machine.`,
 			if output == "" {
 				return a.copyLines(cmd.Context(), b, path, a.out)
 			}
-			return wholeFile(output, func(w io.Writer) error { return a.copyLines(cmd.Context(), b, path, w) })
+			return wholefile.Replace(output, nil, func(f *os.File) error { return a.copyLines(cmd.Context(), b, path, f) })
 		},
 	}
 	c.Flags().StringVar(&since, "since", "", "how far back; all of it by default")
 	c.Flags().StringVarP(&output, "output", "o", "", "write this file once the export is complete, readable by you only")
 	return c
-}
-
-// wholeFile writes a file that is there as a whole or not at all.
-func wholeFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*.part")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	err = write(f)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // howToVerify is for who has not said what to verify, and with which key.

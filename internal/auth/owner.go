@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"assent/internal/hook"
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 )
 
 // ownerToken is the credential of everybody who may read the state directory. An agent that runs as
@@ -25,17 +25,7 @@ type ownerToken struct {
 // create writes a new token to path, 0600, in place of an old one.
 func (o *ownerToken) create(path string) error {
 	text := "assent_admin_" + secret(32)
-	f, err := os.CreateTemp(filepath.Dir(path), ".owner-*") // 0600
-	if err != nil {
-		return fmt.Errorf("write the owner token: %w", err)
-	}
-	_, err = f.WriteString(text + "\n")
-	if err := errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("write the owner token: %w", err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		_ = os.Remove(f.Name())
+	if err := wholefile.Write(path, []byte(text+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write the owner token: %w", err)
 	}
 	*o = ownerToken{path: path, text: text, digest: sha256.Sum256([]byte(text))}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 	"assent/internal/relay/tunnel"
 )
 
@@ -143,17 +144,7 @@ func editTokens(file string, edit func(tokens) error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".tokens-*") // 0600
-	if err != nil {
-		return fmt.Errorf("tokens: %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when it was renamed
-	_, err = tmp.Write(b.Bytes())
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
+	if err := wholefile.Write(file, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 	"assent/internal/text/show"
 )
 
@@ -106,9 +107,8 @@ func (s ShownFile) shorten() error {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		text = text[i+1:]
 	}
-	tmp := fmt.Sprintf("%s.%d", s.path, os.Getpid())
-	if err := os.WriteFile(tmp, text, 0o600); err != nil {
+	if err := wholefile.Write(s.path, text, 0o600); err != nil {
 		return fmt.Errorf("shorten what was shown: %w", err)
 	}
-	return os.Rename(tmp, s.path)
+	return nil
 }

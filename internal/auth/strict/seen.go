@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 )
 
 // maxSeen bounds the file of what was seen.
@@ -60,13 +61,5 @@ func (r *Rules) remember(key string, at time.Time) {
 	if os.MkdirAll(filepath.Dir(r.Seen), 0o700) != nil {
 		return
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(r.Seen), ".rules-seen-*")
-	if err != nil {
-		return
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when it was renamed
-	_, err = tmp.WriteString(b.String())
-	if closeErr := tmp.Close(); err == nil && closeErr == nil {
-		_ = os.Rename(tmp.Name(), r.Seen) // else the older one stays
-	}
+	_ = wholefile.Write(r.Seen, []byte(b.String()), 0o600) // else the older one stays
 }

@@ -10,10 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
+
+	"assent/internal/host/wholefile"
 )
 
 // Run is one run (schema CIReport).
@@ -197,7 +197,7 @@ func Write(path string, run Run) error {
 	}
 	var failed []error
 	for i, b := range [][]byte{Markdown(run), xml, js} {
-		if err := put(path+extensions[i], b); err != nil {
+		if err := wholefile.Write(path+extensions[i], b, 0o600); err != nil {
 			failed = append(failed, fmt.Errorf("write the report: %w", err))
 		}
 	}
@@ -208,29 +208,9 @@ func Write(path string, run Run) error {
 // what an earlier run left must not be taken for this one's.
 func Writable(path string) error {
 	for _, ext := range extensions {
-		if err := put(path+ext, nil); err != nil {
+		if err := wholefile.Write(path+ext, nil, 0o600); err != nil {
 			return fmt.Errorf("the report cannot be written: %w", err)
 		}
 	}
 	return nil
-}
-
-// put puts a new file in the place of whatever has that name. A link or a pipe there may be the work
-// of whoever wrote the repository: neither is followed, or waited for.
-func put(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".assent-report-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/host/optin"
+	"assent/internal/host/wholefile"
 )
 
 // What stands in the place of a session's file, whoever put it there, is neither followed nor waited for, and stops
@@ -112,7 +113,7 @@ func TestMadeFilesAreNew(t *testing.T) {
 	if err := errors.Join(os.WriteFile(elsewhere, []byte("theirs"), 0o644), os.Symlink(elsewhere, path), os.Symlink(elsewhere, path+".new")); err != nil {
 		t.Fatal(err)
 	}
-	if err := putFile(path, []byte("ours")); err != nil {
+	if err := wholefile.Write(path, []byte("ours"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, err := makeFile(filepath.Join(dir, outFile))

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"assent/internal/host/wholefile"
 )
 
 const (
@@ -52,7 +54,7 @@ func (h *Host) keepIDs(now time.Time, messages ...*message) error {
 	if len(text) > maxIDs {
 		return errors.New("too many messages were taken whose time is not over")
 	}
-	if err := putFile(filepath.Join(h.cfg.Dir, idsFile), text); err != nil {
+	if err := wholefile.Write(filepath.Join(h.cfg.Dir, idsFile), text, 0o600); err != nil {
 		return err
 	}
 	h.ids, h.over = ids, over

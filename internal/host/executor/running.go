@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"assent/internal/host/process"
+	"assent/internal/host/wholefile"
 )
 
 // hostFile says, in the directory of the sessions, which host works there.
@@ -44,7 +45,7 @@ func sayRunning(dir, version string) error {
 	if err != nil {
 		return err
 	}
-	return putFile(filepath.Join(dir, hostFile), append(text, '\n')) // in the place of what stands there: a link may lead anywhere
+	return wholefile.Write(filepath.Join(dir, hostFile), append(text, '\n'), 0o600) // in the place of what stands there: a link may lead anywhere
 }
 
 // sayEnded takes that word back.

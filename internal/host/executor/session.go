@@ -15,6 +15,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/process"
+	"assent/internal/host/wholefile"
 )
 
 // Bounds of one session.
@@ -155,10 +156,10 @@ func makeSession(h *Host, m meta) (*session, error) {
 	if err := makeJournal(filepath.Join(dir, journalFile)); err != nil { // first: what has a meta.json has a journal
 		return nil, err
 	}
-	if err := putFile(filepath.Join(dir, metaFile), append(text, '\n')); err != nil {
+	if err := wholefile.Write(filepath.Join(dir, metaFile), append(text, '\n'), 0o600); err != nil {
 		return nil, err
 	}
-	if err := syncDir(h.cfg.Dir); err != nil {
+	if err := wholefile.SyncDir(h.cfg.Dir); err != nil {
 		return nil, err
 	}
 	return openSession(h, m.Session)

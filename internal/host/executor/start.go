@@ -14,6 +14,7 @@ import (
 	"assent/internal/agent/claude/streamjson"
 	"assent/internal/host/optin"
 	"assent/internal/host/process"
+	"assent/internal/host/wholefile"
 )
 
 // Names of the files in a session's directory.
@@ -67,11 +68,11 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 	if err != nil {
 		return fmt.Errorf("configuration of assent mcp: %w", err)
 	}
-	if err := putFile(filepath.Join(s.dir, mcpFile), mcp); err != nil {
+	if err := wholefile.Write(filepath.Join(s.dir, mcpFile), mcp, 0o600); err != nil {
 		return err
 	}
 	if settings != nil {
-		if err := putFile(filepath.Join(s.dir, settingsFile), settings); err != nil {
+		if err := wholefile.Write(filepath.Join(s.dir, settingsFile), settings, 0o600); err != nil {
 			return err
 		}
 	}

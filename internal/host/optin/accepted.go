@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"assent/internal/host/wholefile"
 )
 
 // Accepted keeps what the owner of a machine has accepted of what its projects bring along, in a file
@@ -45,19 +47,10 @@ func (a Accepted) Add(project string, b Brought, now time.Time) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".accepted-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // nothing, once it has its name
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := wholefile.Write(a.Path, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("keep what was accepted: %w", err)
 	}
-	return os.Rename(f.Name(), a.Path)
+	return nil
 }
 
 func (a Accepted) read() (map[string]acceptance, error) {

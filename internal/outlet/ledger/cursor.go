@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/host/wholefile"
 	"assent/internal/store/follow"
 )
 
@@ -86,10 +87,7 @@ func (c cursor) write(path string) error {
 	if err != nil {
 		return fmt.Errorf("encode the cursor of the ledger: %w", err)
 	}
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return fmt.Errorf("write the cursor of the ledger: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := wholefile.Write(path, b, 0o600); err != nil {
 		return fmt.Errorf("write the cursor of the ledger: %w", err)
 	}
 	return nil

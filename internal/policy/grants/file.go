@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
+	"assent/internal/host/wholefile"
 	"assent/internal/policy"
 	"assent/internal/text/show"
 )
@@ -66,26 +67,9 @@ func (s *Store) write() {
 	case text == "":
 		err = os.Remove(s.cfg.File)
 	default:
-		err = replace(s.cfg.File, text)
+		err = wholefile.Write(s.cfg.File, []byte(text), 0o600)
 	}
 	if err != nil {
 		s.cfg.Logf("the copy of the saved rules could not be written: %v", err)
 	}
-}
-
-// replace writes a file in one step.
-func replace(path, text string) error {
-	tmp := path + ".new"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 )
 
 // maxConf bounds the file, in bytes.
@@ -68,16 +69,7 @@ func Save(stateDir string, k Known) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return fmt.Errorf("save the relay: %w", err)
 	}
-	tmp, err := os.CreateTemp(stateDir, ".relay.conf-*") // 0600
-	if err != nil {
-		return fmt.Errorf("save the relay: %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when it was renamed
-	_, err = tmp.WriteString(text)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), Path(stateDir))
-	}
-	if err != nil {
+	if err := wholefile.Write(Path(stateDir), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("save the relay: %w", err)
 	}
 	return nil

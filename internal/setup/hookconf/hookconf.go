@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 )
 
 // maxConf bounds the file, as the hook client does.
@@ -109,7 +110,7 @@ func Set(file string, settings ...Setting) (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return false, err
 	}
-	err = replace(file, text, mode)
+	err = wholefile.Write(file, []byte(text), mode)
 	return err == nil, err
 }
 

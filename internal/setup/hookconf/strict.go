@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"assent/internal/host/wholefile"
 )
 
 // ErrNoKey says that a file would require signatures and trust nobody's.
@@ -95,22 +97,5 @@ func WriteForAll(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return replace(file, text, mode)
-}
-
-// replace puts a file in its place in one step.
-func replace(file, text string, mode os.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".hook.conf-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when it was renamed
-	_, err = tmp.WriteString(text)
-	if err == nil {
-		err = tmp.Chmod(mode)
-	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return wholefile.Write(file, []byte(text), mode)
 }

@@ -13,6 +13,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 	"assent/internal/setup/hookconf"
 	"assent/internal/setup/statedir"
 )
@@ -79,11 +80,7 @@ func (j Broker) Save(stateDir string) error {
 	if err != nil {
 		return err
 	}
-	fresh := File(stateDir) + ".new"
-	if err := os.WriteFile(fresh, append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(fresh, File(stateDir))
+	return wholefile.Write(File(stateDir), append(b, '\n'), 0o600)
 }
 
 // Keep writes what the hooks need into confDir, and before it what leaving needs. caCert is the file of certificates
@@ -102,7 +99,7 @@ func (j Broker) Keep(stateDir, confDir, secret, caCert string) error {
 			return fmt.Errorf("--cacert: %w", err)
 		}
 		ca = CAFile(confDir)
-		if err := os.WriteFile(ca, b, 0o600); err != nil {
+		if err := wholefile.Write(ca, b, 0o600); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 )
 
 // Way says how a phone reaches the page.
@@ -126,17 +127,8 @@ func (d *Door) Save(stateDir string) error {
 	if err != nil {
 		return fmt.Errorf("encode the door: %w", err)
 	}
-	tmp, err := os.CreateTemp(stateDir, "phone-*.new") // mode 0600
-	if err != nil {
+	if err := wholefile.Write(File(stateDir), append(b, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the door: %w", err)
-	}
-	_, err = tmp.Write(append(b, '\n'))
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), File(stateDir))
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write the door: %w", err), os.Remove(tmp.Name()))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"assent/internal/host/wholefile"
 	"assent/internal/text/digest"
 )
 
@@ -48,11 +49,7 @@ func (b Broker) Write(dir string) error {
 		return fmt.Errorf("encode runtime.json: %w", err)
 	}
 	path := runtimeFile(dir)
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, text, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", tmp, err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := wholefile.WriteVolatile(path, text); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 	"assent/internal/text/digest"
 )
 
@@ -67,7 +68,7 @@ func ID(path string, characters int, what string) (string, error) {
 		return "", fmt.Errorf("read the id of %s: %w", what, err)
 	}
 	id := strings.ToLower(rand.Text())[:characters]
-	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+	if err := wholefile.Write(path, []byte(id+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("keep an id for %s: %w", what, err)
 	}
 	return id, nil

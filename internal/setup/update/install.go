@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"assent/internal/host/wholefile"
 	"assent/internal/setup/programs"
 )
 
@@ -117,7 +118,7 @@ func (in Installation) Replace(s Staged, before string) error {
 		}
 	}
 	err := in.links()
-	return errors.Join(err, syncDir(in.Bin))
+	return errors.Join(err, wholefile.SyncDir(in.Bin))
 }
 
 // cameLater reports that a program is missing because the version has none: older ones have no hook that
@@ -177,14 +178,6 @@ func (in Installation) keepOld(version string) error {
 	return os.RemoveAll(gone)
 }
 
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // Share brings what install.sh installed beside the programs up to date as well: pages, completion,
 // docs. It does nothing where install.sh did not install, or where the release has none of it.
 func (in Installation) Share(s Staged) error {
@@ -230,9 +223,5 @@ func (in Installation) Share(s Staged) error {
 }
 
 func writeList(name string, lines []string) error {
-	fresh := name + ".new"
-	if err := os.WriteFile(fresh, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(fresh, name)
+	return wholefile.Write(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }

@@ -15,13 +15,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 	"assent/internal/store/kvmirror"
 	"assent/internal/text/digest"
 )
@@ -184,7 +184,7 @@ func (l *List) obeyed(t task) {
 		}
 	}
 	l.done = max(l.done, t.rev)
-	if err := os.WriteFile(l.cfg.File, []byte(strconv.FormatUint(l.done, 10)+"\n"), 0o600); err != nil {
+	if err := wholefile.Write(l.cfg.File, []byte(strconv.FormatUint(l.done, 10)+"\n"), 0o600); err != nil {
 		l.cfg.Logf("which sessions were forgotten cannot be noted: %v", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"assent/internal/host/wholefile"
 )
 
 // ErrClosed is the error of a Mark that was closed.
@@ -311,7 +313,7 @@ func (s Store) replace(st *state) (*os.File, error) {
 		err = os.Rename(tmp, path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = wholefile.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		_ = file.Close()

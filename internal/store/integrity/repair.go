@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"assent/internal/host/wholefile"
 )
 
 // Report is what Repair did.
@@ -95,7 +97,7 @@ func (f *found) install(s *salvaged) error {
 			}
 		}
 	}
-	return syncDir(dir)
+	return wholefile.SyncDir(dir)
 }
 
 // Open makes the mark ready for an engine that is started next, on a record without damage. What the

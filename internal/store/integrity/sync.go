@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"assent/internal/host/wholefile"
 )
 
 // Settle writes the files anew that the engine wrote last, and puts them on the disk. After a crash
@@ -44,7 +46,7 @@ func rewrite(path string, data []byte) error {
 	if err := os.Rename(tmp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return wholefile.SyncDir(filepath.Dir(path))
 }
 
 func writeSynced(path string, data []byte) error {
@@ -80,14 +82,5 @@ func copySynced(from, to string) error {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(to))
-}
-
-// syncDir puts the names in a directory on the disk.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return wholefile.SyncDir(filepath.Dir(to))
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 )
 
 // NATSInfo is what a reader of HOOK_EVENTS needs, the content of
@@ -95,7 +96,10 @@ func (s *Stream) writeInfo() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return writeFileAtomic(path, append(text, '\n'))
+	if err := wholefile.WriteVolatile(path, append(text, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }
 
 func (s *Stream) removeInfo() error {
@@ -106,27 +110,4 @@ func (s *Stream) removeInfo() error {
 		return fmt.Errorf("remove nats-info.json: %w", err)
 	}
 	return nil
-}
-
-// writeFileAtomic replaces path by a file that only the owner can read: a reader sees the old
-// content or the new.
-func writeFileAtomic(path string, text []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	if _, err = tmp.Write(text); err != nil {
-		_ = tmp.Close()
-		return err
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"assent/internal/host/wholefile"
 )
 
 // KeyFile is the name of the broker's key in the state directory.
@@ -47,16 +49,7 @@ func LoadKey(dir string) (*Key, error) {
 func makeKey(dir, path string) error {
 	seed := make([]byte, ed25519.SeedSize)
 	_, _ = rand.Read(seed) // it never fails
-	f, err := os.CreateTemp(dir, KeyFile+"-*")
-	if err != nil {
-		return fmt.Errorf("make a key for checkpoints: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(keyHead + base64.StdEncoding.EncodeToString(seed) + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err := wholefile.Write(path, []byte(keyHead+base64.StdEncoding.EncodeToString(seed)+"\n"), 0o600); err != nil {
 		return fmt.Errorf("make a key for checkpoints: %w", err)
 	}
 	return nil

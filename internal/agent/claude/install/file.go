@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assent/internal/host/regular"
+	"assent/internal/host/wholefile"
 )
 
 // maxSettings bounds a settings file, in bytes.
@@ -204,44 +205,16 @@ func immutableStore(path string) string {
 }
 
 // write replaces a file, or makes it, in one step: a reader sees the old text or the new one.
-func write(path string, b []byte, a attributes) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".assent-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
+func write(path string, b []byte, a attributes) error {
+	return wholefile.Replace(path, b, func(f *os.File) error {
+		if a.owned && (a.uid != os.Geteuid() || a.gid != os.Getegid()) {
+			if err := f.Chown(a.uid, a.gid); err != nil {
+				return fmt.Errorf("keep its owner: %w", err)
+			}
 		}
-	}()
-	if _, err = f.Write(b); err != nil {
-		return err
-	}
-	if a.owned && (a.uid != os.Geteuid() || a.gid != os.Getegid()) {
-		if err = f.Chown(a.uid, a.gid); err != nil {
-			return fmt.Errorf("keep its owner: %w", err)
+		if err := f.Chmod(a.mode); err != nil {
+			return err
 		}
-	}
-	if err = f.Chmod(a.mode); err != nil {
-		return err
-	}
-	if err = a.extend(f); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync() // best effort: the rename itself has happened
-		d.Close()
-	}
-	return nil
+		return a.extend(f)
+	})
 }
