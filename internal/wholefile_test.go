@@ -9,7 +9,7 @@ import (
 )
 
 // rename are the packages that may rename what they have written, and why. Whoever else replaces a file uses
-// host/wholefile: eight of twenty that did it themselves forgot to sync it.
+// host/wholefile: most of twenty that did it themselves forgot to sync it.
 var rename = map[string]string{
 	"hookclient":               "it imports next to nothing, and shortens its spool",
 	"internal/host/executor":   "a directory",
