@@ -149,7 +149,7 @@ var plan = []struct {
 	{"internal/audit", "internal/agent/claude/describe internal/api internal/auth internal/auth/signed internal/hook internal/store/tree internal/text/show", "it reads what the API says, whoever asks the broker"},
 	{"internal/audit/backup", "internal/audit internal/store/stream internal/store/tree internal/text/show", "it reads what a broker left behind, and asks none"},
 
-	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/host/regular internal/host/wholefile internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/host/regular internal/host/wholefile internal/store/kvmirror internal/store/retry internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/devicekey", "internal/hook internal/host/regular", "it keeps one key, and knows no broker"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 	{"internal/auth/signed", "internal/hook internal/text/digest", "a signature is checked without knowing whose device it is, and by programs that are no broker"},
@@ -160,7 +160,7 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
-	{"internal/fleet", "internal/agent/claude internal/agent/claude/streamjson internal/api internal/auth internal/hook internal/host/transcript internal/store/kvmirror internal/text/digest internal/text/show", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+	{"internal/fleet", "internal/agent/claude internal/agent/claude/streamjson internal/api internal/auth internal/hook internal/host/transcript internal/store/kvmirror internal/store/retry internal/text/digest internal/text/show", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
@@ -170,7 +170,7 @@ var plan = []struct {
 	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/gitrepo internal/host/inbox internal/host/optin internal/host/process internal/host/pullrequest internal/host/regular internal/host/said internal/host/wholefile", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook internal/host/regular", ""},
-	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
+	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor internal/store/retry", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/hooksocket", "internal/setup/statedir", "it listens; what is said, others know"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process internal/host/regular", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook internal/host/regular", "it looks at files, and knows no request"},
@@ -192,7 +192,7 @@ var plan = []struct {
 	{"internal/metrics", "broker hookclient internal/auth internal/hook internal/reqcontext internal/store/stream", "it counts what others do, and does nothing"},
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
-	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/host/regular internal/host/wholefile internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
+	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/host/regular internal/host/wholefile internal/store/follow internal/store/retry internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 	{"internal/outlet/notify", "broker internal/feed internal/hook internal/host/regular internal/host/said internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
@@ -278,11 +278,12 @@ var plan = []struct {
 	{"internal/store/follow", "", "it compares, and knows neither streams nor who keeps a cursor"},
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "internal/host/wholefile internal/store/entry", "it knows files and hashes, not what stands in them"},
-	{"internal/store/kvmirror", "", ""},
+	{"internal/store/kvmirror", "internal/store/retry", ""},
 	{"internal/store/forgotten", "internal/host/regular internal/host/wholefile internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
+	{"internal/store/retry", "", "it waits; what is tried, others know"},
 	{"internal/store/stream", "broker internal/hook internal/host/regular internal/host/wholefile internal/store/follow internal/store/integrity internal/store/kvmirror internal/store/tree internal/text/digest internal/text/show", ""},
 	{"internal/store/tree", "internal/hook internal/host/wholefile internal/store/entry internal/store/follow", "it knows entries and blocks, not who keeps them"},
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/retry"
 )
 
 // Record is the record of requests, as far as revoked keys stand in it.
@@ -21,8 +22,6 @@ const (
 	// othersSettle is when other brokers, too, have heard that a key was revoked, and have recorded what it signed before: a
 	// decision takes ten seconds at most, a stop of everything two times fifty.
 	othersSettle = 2 * time.Minute
-	// The pause before a revocation is tried again, doubled at each failure.
-	recordPause, longestRecordPause = time.Second, time.Minute
 	// recordTime bounds one try.
 	recordTime = 30 * time.Second
 )
@@ -38,32 +37,9 @@ func (a *Auth) wakeRecorder() {
 // that takes, at most once a minute; what a broker left when it ended, the next one does. Where several brokers share the record
 // each of them tries, and the record takes the first: there is one entry at most under the id of a key.
 func (a *Auth) recordRevocations(ctx context.Context) {
-	pause, said := recordPause, ""
-	for {
-		wait, err := a.recordDue(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			if text := err.Error(); text != said {
-				said = text
-				a.cfg.Logf("auth: that a key was revoked is in force, and could not be recorded yet; trying again: %v", err)
-			}
-			wait, pause = pause, min(2*pause, longestRecordPause)
-		default:
-			pause, said = recordPause, ""
-		}
-		var due <-chan time.Time
-		if wait > 0 {
-			due = time.After(wait)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-due:
-		case <-a.toRecord:
-		}
-	}
+	retry.Loop(ctx, a.toRecord, a.recordDue, func(err error) {
+		a.cfg.Logf("auth: that a key was revoked is in force, and could not be recorded yet; trying again: %v", err)
+	})
 }
 
 // recordDue does what can be done now. wait is when there will be more, 0 where nothing is left.

@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/store/retry"
 )
 
 // Every step of a message is an entry of the record, and so of the tree over it: whoever verifies that knows who sent what to
@@ -33,8 +34,6 @@ const (
 	recordTime = 30 * time.Second
 	// othersTime is how long the broker that made a step has to record it, before others do.
 	othersTime = 5 * time.Second
-	// The pause before steps are recorded that could not be, doubled at each failure.
-	recordPause, longestRecordPause = time.Second, time.Minute
 )
 
 // errUnread says that the record does not answer.
@@ -143,32 +142,9 @@ func (s *Store) toRecordNow() {
 // recordSteps writes the entries of steps, until ctx is done. What fails is tried again for as long as the message is kept, at
 // most once a minute.
 func (s *Store) recordSteps(ctx context.Context) {
-	pause, said := recordPause, ""
-	for {
-		wait, err := s.recordDue(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			if text := err.Error(); text != said {
-				said = text
-				s.cfg.Logf("steps of messages could not be recorded yet; trying again: %v", err)
-			}
-			wait, pause = pause, min(2*pause, longestRecordPause)
-		default:
-			pause, said = recordPause, ""
-		}
-		var due <-chan time.Time
-		if wait > 0 {
-			due = time.After(wait)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-due:
-		case <-s.toRecord:
-		}
-	}
+	retry.Loop(ctx, s.toRecord, s.recordDue, func(err error) {
+		s.cfg.Logf("steps of messages could not be recorded yet; trying again: %v", err)
+	})
 }
 
 // recordDue records what is to be recorded now. wait is when there will be more; 0: not before news.

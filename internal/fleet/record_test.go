@@ -15,6 +15,7 @@ import (
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
 	"assent/internal/store/kvmirror/kvtest"
+	"assent/internal/store/retry"
 	"assent/internal/store/stream"
 )
 
@@ -249,7 +250,7 @@ func TestStepsAreRecordedLater(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 			}
 			r.book.set(nil, false)
-			time.Sleep(longestRecordPause)
+			time.Sleep(retry.Longest)
 			if got := r.book.has("m1"); got != "sent taken started ended" {
 				t.Errorf("the record has %q", got)
 			}
@@ -277,7 +278,7 @@ func TestStuckMessages(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		r.send("m1", "x")
-		time.Sleep(longestRecordPause)
+		time.Sleep(retry.Longest)
 		if one, other := r.book.has("a1"), r.book.has("m1"); one != "sent" || !strings.HasPrefix(other, "sent taken") {
 			t.Errorf("the record has %q and %q", one, other)
 		}
@@ -331,7 +332,7 @@ func TestMessagesOfEarlierBrokers(t *testing.T) {
 		r.wants("m1", sent, taken, started, ended)
 		r.wants("m2", sent)
 		r.book.set(nil, false)
-		time.Sleep(longestRecordPause)
+		time.Sleep(retry.Longest)
 		r.wants("m2", sent, taken)
 		if one, two := r.book.has("m1"), r.book.has("m2"); one != "" || two != "sent taken" {
 			t.Errorf("the record has %q and %q", one, two)
@@ -381,14 +382,14 @@ func TestForgottenInTheRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.wants("m1", sent, refused)
-		time.Sleep(longestRecordPause)
+		time.Sleep(retry.Longest)
 		if got, n := r.book.has("m1"), r.book.seq; got != "" || n != 3 { // that it was refused stood there, too
 			t.Errorf("the record has %q, and had %d entries", got, n)
 		}
 		if err := r.Forget(t.Context(), "s"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(longestRecordPause)
+		time.Sleep(retry.Longest)
 		if got := r.book.has("m2"); got != "" {
 			t.Errorf("the record has %q", got)
 		}
@@ -408,7 +409,7 @@ func TestForgetIsFinished(t *testing.T) {
 		stop()
 		r.book.set(nil, false)
 		defer r.start()()
-		time.Sleep(longestRecordPause)
+		time.Sleep(retry.Longest)
 		if got := r.book.has("m1"); got != "" || !slices.Equal(r.book.forgot, []string{"msg-m1"}) {
 			t.Errorf("the record has %q; forgotten %v", got, r.book.forgot)
 		}
@@ -436,7 +437,7 @@ func TestRemovedIsNotSentAgain(t *testing.T) {
 		}
 		r.inbox(true)
 		defer r.start()()
-		time.Sleep(longestRecordPause)
+		time.Sleep(retry.Longest)
 		if got, n := r.book.has("m1"), len(r.handed()); got != "" || n != 0 {
 			t.Errorf("the record has %q, and %d were handed over", got, n)
 		}

@@ -20,6 +20,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/executor"
+	"assent/internal/store/retry"
 )
 
 const (
@@ -80,8 +81,7 @@ func (e *RefusedError) Error() string { return e.Reason }
 
 // Run keeps the connection until ctx ends, whose error it returns then. A *RefusedError ends it, too.
 func Run(ctx context.Context, cfg Config) error {
-	pause := leastPause
-	said := ""
+	b := retry.Backoff{First: leastPause, Most: mostPause}
 	for {
 		at := time.Now()
 		err := connect(ctx, cfg)
@@ -94,20 +94,15 @@ func Run(ctx context.Context, cfg Config) error {
 			return err
 		}
 		if time.Since(at) > mostPause {
-			pause, said = leastPause, ""
+			b.Succeeded()
 		}
-		if err.Error() != said {
-			said = err.Error()
+		pause, news := b.Failed(err)
+		if news {
 			cfg.Logf("not connected to the broker, and trying again: %v", err)
 		}
-		wait := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-ctx.Done():
-			wait.Stop()
+		if !retry.Wait(ctx, pause/2+rand.N(pause)) {
 			return ctx.Err()
-		case <-wait.C:
 		}
-		pause = min(2*pause, mostPause)
 	}
 }
 

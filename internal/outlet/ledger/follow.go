@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/store/follow"
+	"assent/internal/store/retry"
 	"assent/internal/text/show"
 )
 
@@ -119,26 +120,21 @@ func (f *Follower) count(change func(*Stats)) {
 // Run follows the stream until ctx is done and returns its error. Nothing else ends it: while the
 // stream is away or the cursor cannot be saved it says so once and tries again.
 func (f *Follower) Run(ctx context.Context) error {
-	const shortest, longest = 250 * time.Millisecond, 30 * time.Second
-	lastLogged := ""
-	for pause := shortest; ; {
+	b := retry.Backoff{First: 250 * time.Millisecond, Most: 30 * time.Second}
+	for {
 		before := f.written
 		err := f.pass(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if f.written != before {
-			pause, lastLogged = shortest, ""
+			b.Succeeded()
 		}
-		if err.Error() != lastLogged {
-			lastLogged = err.Error()
+		pause, news := b.Failed(err)
+		if news {
 			f.cfg.Logf("ledger: stopped, trying again until it works: %v", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-			pause = min(2*pause, longest)
-		}
+		retry.Wait(ctx, pause)
 	}
 }
 

@@ -19,9 +19,10 @@
 package kvmirror
 
 import (
+	"assent/internal/store/retry"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -62,11 +63,14 @@ type Mirror struct {
 	anew map[string]bool
 }
 
-// The pause before the watch is tried again, doubled at each failure in a row.
+// The pauses before the watch is tried again.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = 5 * time.Second
 )
+
+// errEnded is a watch that ended and does not say why.
+var errEnded = errors.New("it does not say why")
 
 // Open returns when Apply got all that is in the KV. While the KV is away it goes on trying, until
 // ctx is done; then it returns the cause. ctx bounds the loading only.
@@ -122,12 +126,12 @@ func (m *Mirror) Offer(key string, value []byte, rev uint64) (news bool) {
 
 // watch follows the KV until ctx is done. While that is away, what is known stays.
 func (m *Mirror) watch(ctx context.Context, loaded func()) {
-	pause, lastLogged := firstPause, ""
+	b := retry.Backoff{First: firstPause, Most: longestPause}
 	for {
 		err := m.cfg.KV.Watch(ctx, m.cfg.Prefix, func(key string, value []byte, rev uint64) {
 			m.Offer(key, value, rev)
 		}, func() {
-			pause, lastLogged = firstPause, ""
+			b.Succeeded()
 			m.endAnew()
 			loaded()
 		})
@@ -137,15 +141,13 @@ func (m *Mirror) watch(ctx context.Context, loaded func()) {
 		if errors.Is(err, ErrAnew) {
 			m.beginAnew()
 		}
-		if text := fmt.Sprint(err); text != lastLogged {
-			lastLogged = text
-			m.cfg.Logf("the watch on %s ended, so changes by other replicas wait until it is back; trying again: %s", m.cfg.What, text)
+		err = cmp.Or(err, errEnded)
+		pause, news := b.Failed(err)
+		if news {
+			m.cfg.Logf("the watch on %s ended, so changes by other replicas wait until it is back; trying again: %v", m.cfg.What, err)
 		}
-		select {
-		case <-ctx.Done():
+		if !retry.Wait(ctx, pause) {
 			return
-		case <-time.After(pause):
-			pause = min(2*pause, longestPause)
 		}
 	}
 }
