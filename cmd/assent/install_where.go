@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"assent/hookclient"
 	"assent/internal/agent/claude/install"
@@ -130,14 +128,9 @@ func (a *app) hookArgv(f installFlags) ([]string, error) {
 	if f.strict {
 		name = hookclient.StrictName
 	}
-	program := filepath.Join(filepath.Dir(self), name)
-	if fi, err := os.Stat(program); (err != nil || fi.Mode()&0o111 == 0) && filepath.Base(filepath.Dir(self)) != programs.InUse {
-		if program, err = exec.LookPath(name); err != nil {
-			return nil, fmt.Errorf("%s is neither beside %s nor on PATH; build it (make build) or install it there", name, self)
-		}
-		if program, err = filepath.Abs(program); err != nil {
-			return nil, fmt.Errorf("path of %s: %w", name, err)
-		}
+	program, err := programs.Beside(self, name)
+	if err != nil {
+		return nil, err
 	}
 	socket := f.socket
 	if socket == "" {
@@ -159,40 +152,14 @@ func onSocket(command []string, socket, owner string) ([]string, error) {
 	return command, nil
 }
 
-// lasting is the path of this program under which it can be named for good. From a cache of npm's, which
-// is emptied now and then, the programs are copied to where they stay, if keep is said.
-func lasting(keep bool) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("path of this program: %w", err)
-	}
-	data := programs.DataHome(os.Getenv)
-	if keep {
-		if _, err := programs.Keep(self, data, version()); err != nil {
-			return "", err
-		}
-	}
-	if dir := programs.Lasting(self, data); dir != "" {
-		return filepath.Join(dir, "assent"), nil
-	}
-	return self, nil
-}
+// lasting is the path of this program under which it can be named for good; keep sees to it that it is there.
+func lasting(keep bool) (string, error) { return programs.Self(os.Getenv, version(), keep) }
 
-// stable prefers the name under which a program is on PATH: a package manager's link there
-// outlives an update, the directory of one version does not. A name inside of the repository that
-// we stand in is no such one: the next commit may lead it elsewhere.
+// stable is the name by which settings should call a program, see programs.Stable.
 func stable(program string) string {
-	found, err := exec.LookPath(filepath.Base(program))
-	if err != nil || !filepath.IsAbs(found) {
+	w, err := here()
+	if err != nil {
 		return program
 	}
-	x, err1 := os.Stat(found)
-	y, err2 := os.Stat(program)
-	if err1 != nil || err2 != nil || !os.SameFile(x, y) {
-		return program
-	}
-	if w, err := here(); err != nil || w.root != "" && w.root != os.Getenv("HOME") && strings.HasPrefix(found, w.root+string(filepath.Separator)) {
-		return program
-	}
-	return found
+	return programs.Stable(program, w.root, os.Getenv("HOME"))
 }
