@@ -14,6 +14,12 @@ import (
 // clockWorry is how far clocks may be apart before the operator hears of it.
 const clockWorry = 10 * time.Second
 
+// clockWrong reports whether a clock that is so far behind the log's must be wrong. In a crowd a request stands in line
+// before the log takes it, by anybody's clock; none is taken before it was made.
+func clockWrong(apart time.Duration) bool {
+	return apart < -clockWorry || apart > askTimeout+clockWorry
+}
+
 // byOurClock moves the times of the request of an asked record to this machine's clock. Where the log does
 // not say when it took the record, no other broker shares it. What is within clockSlack of each other is
 // the same: recording takes its time, too.

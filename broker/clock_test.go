@@ -93,6 +93,40 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
+// A request that stood in line before the log took it says nothing about the clock of its broker.
+func TestWhatIsSaidOfAClock(t *testing.T) {
+	for name, x := range map[string]struct {
+		older time.Duration // how much before it was made the log took the request
+		said  bool
+	}{
+		"a crowd":              {-30 * time.Second, false},
+		"a clock that is late": {-2 * time.Minute, true},
+		"a clock that is fast": {20 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := logtest.New()
+				said := make(chan string, 1)
+				open := func(logf func(string, ...any)) *broker.Broker {
+					b, err := broker.New(t.Context(), broker.Config{Log: shared{Log: log, older: x.older}, Logf: logf})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return b
+				}
+				own := open(nil)
+				other := open(func(f string, a ...any) { said <- fmt.Sprintf(f, a...) })
+				askOn(t, own, newRequest("00000001-0000-4000-8000-000000000000", "s", "x", 1))
+				synctest.Wait()
+				if len(said) > 0 != x.said {
+					t.Errorf("said: %v, want %v", len(said) > 0, x.said)
+				}
+				_, _ = own.Close(), other.Close()
+			})
+		})
+	}
+}
+
 // A clock that is set while a request is on its way to the broker, or waits, takes none of its time: the times of a
 // request have no monotonic reading, since they are times of day in UTC.
 func TestTheClockIsSetBeforeARequestIsAsked(t *testing.T) {

@@ -92,7 +92,8 @@
 //
 // New starts seven goroutines, with Replicas eight, and Close ends them: one tails the record and alone folds it into
 // requests (before it does, New folds those of the checkpoint); four append the ends of requests
-// (enders); one appends what follows (delivered, refused, confirmed, overruled: follow-ups); one saves
+// (enders); one appends what follows (delivered, refused, confirmed, overruled: follow-ups),
+// to a shared log several at a time, each in a goroutine that it waits for; one saves
 // checkpoints; one looks whether other replicas are gone. A note to those has a short-lived one. Calls, events and timers change the rest of a request's state, under the broker's
 // lock. A waiting request has no goroutine, one timer. Ask, Decide, Observe, Watch and the rest may
 // be called from any goroutine; nothing calls the log while it holds the broker's lock.

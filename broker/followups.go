@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,10 @@ const (
 	// none was on its way since.
 	yieldTime  = 20 * time.Millisecond
 	yieldPause = 2 * time.Millisecond
+	// followUpsAtOnce is how many are on their way to a log that several brokers share: each takes a round trip there, and
+	// the cluster writes what comes together at once. An engine of our own writes one after the other, and a decision
+	// that comes meanwhile would stand behind all of them: there it is one.
+	followUpsAtOnce = 16
 	// maxConflicts is how often a follow-up is tried again behind another record.
 	maxConflicts = 5
 )
@@ -31,7 +36,7 @@ type followUp struct {
 	failure  string
 }
 
-// followUps is the queue of the one goroutine that records them, in order. Deliveries are bounded
+// followUps is the queue of the one goroutine that has them recorded, those of a request in order. Deliveries are bounded
 // by maxFollowUps; proofs are not, because Observe must not wait, but there is at most one for each
 // unproven request, and those are bounded.
 type followUps struct {
@@ -73,22 +78,36 @@ func (q *followUps) addLocked(x followUp) {
 	}
 }
 
-// next is the oldest follow-up; false when the queue is closed and empty.
-func (q *followUps) next() (followUp, bool) {
+// wait returns when there is a follow-up; false when the queue is closed and empty.
+func (q *followUps) wait() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.queue) == 0 {
 		if q.closed {
-			return followUp{}, false
+			return false
 		}
 		q.queue = nil // let a long queue's memory go
 		q.cond.Wait()
 	}
-	x := q.queue[0]
-	q.queue[0] = followUp{}
-	q.queue = q.queue[1:]
+	return true
+}
+
+// take returns the oldest follow-ups, at most so many, up to a second one of the same request.
+func (q *followUps) take(most int) []followUp {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var xs []followUp
+	for len(xs) < min(most, len(q.queue)) {
+		x := q.queue[len(xs)]
+		if slices.ContainsFunc(xs, func(y followUp) bool { return y.id == x.id }) {
+			break
+		}
+		xs = append(xs, x)
+	}
+	clear(q.queue[:len(xs)])
+	q.queue = q.queue[len(xs):]
 	q.cond.Broadcast()
-	return x, true
+	return xs
 }
 
 // finish takes no more follow-ups; those that wait are still recorded.
@@ -109,14 +128,17 @@ func (q *followUps) crowded() bool {
 // recordFollowUps records follow-ups until the queue is finished.
 func (b *Broker) recordFollowUps() {
 	defer close(b.followUps.drained)
-	for {
-		n, ok := b.followUps.next()
-		if !ok {
-			return
-		}
+	atOnce := followUpsAtOnce
+	if b.cfg.SingleReplica {
+		atOnce = 1
+	}
+	for b.followUps.wait() {
 		b.yieldToDecisions()
-		seq := b.recordFollowUp(n)
-		b.followUpDone(n, seq)
+		var recording sync.WaitGroup
+		for _, n := range b.followUps.take(atOnce) {
+			recording.Go(func() { b.followUpDone(n, b.recordFollowUp(n)) })
+		}
+		recording.Wait()
 	}
 }
 

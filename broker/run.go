@@ -331,7 +331,7 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 
 // warnOfClockLocked tells the operator, once, of a broker whose clock is wrong.
 func (b *Broker) warnOfClockLocked(e *entry) {
-	if e.clockApart.Abs() <= clockWorry || !b.ready || b.clockWarned {
+	if !clockWrong(e.clockApart) || !b.ready || b.clockWarned {
 		return
 	}
 	b.clockWarned = true
