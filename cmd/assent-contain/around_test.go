@@ -42,6 +42,56 @@ func around(pid int) int {
 	return 0
 }
 
+// opens tries to open to write, or at all, what is none of a reader's, and to make a file wherever files without a
+// name or of anybody can be made, and prints what worked.
+func opens(project string) int {
+	for _, c := range []struct {
+		name  string
+		flags int
+	}{
+		{project, unix.O_TMPFILE | unix.O_RDWR}, {"/tmp", unix.O_TMPFILE | unix.O_RDWR}, {"/var/tmp", unix.O_TMPFILE | unix.O_RDWR}, {"/dev/shm", unix.O_TMPFILE | unix.O_RDWR},
+		{"/tmp/x", unix.O_CREAT | unix.O_RDWR}, {"/var/tmp/x", unix.O_CREAT | unix.O_RDWR}, {"/dev/shm/x", unix.O_CREAT | unix.O_RDWR}, {"/dev/mqueue/x", unix.O_CREAT | unix.O_RDWR},
+		{"/proc/self/mem", unix.O_RDWR}, {"/proc/self/mem", unix.O_RDONLY}, {"/proc/self/environ", unix.O_RDONLY}, {"/proc/self/maps", unix.O_RDONLY}, {"/proc/self/oom_score_adj", unix.O_WRONLY},
+		{"/proc/self/coredump_filter", unix.O_WRONLY}, {"/proc/self/comm", unix.O_WRONLY}, {"/proc/self/root/etc/shadow", unix.O_RDONLY}, {"/proc/sysrq-trigger", unix.O_WRONLY}, {"/proc/sys/kernel/core_pattern", unix.O_WRONLY},
+		{"/sys/fs/cgroup/cgroup.procs", unix.O_RDWR}, {"/sys/kernel/mm/transparent_hugepage/enabled", unix.O_WRONLY},
+		{"/dev/tty", unix.O_RDWR}, {"/dev/ptmx", unix.O_RDWR}, {"/dev/pts/ptmx", unix.O_RDONLY}, {"/dev/console", unix.O_RDONLY}, {"/dev/kmsg", unix.O_RDONLY}, {"/dev/mem", unix.O_RDONLY}, {"/dev/fuse", unix.O_RDWR},
+		{"/dev/userfaultfd", unix.O_RDWR}, {"/dev/net/tun", unix.O_RDWR}, {"/dev/vsock", unix.O_RDWR}, {"/dev/kvm", unix.O_RDWR}, {"/dev/zero", unix.O_RDWR}, {"/dev/full", unix.O_WRONLY}, {"/dev/urandom", unix.O_WRONLY},
+		{"/etc/passwd", unix.O_WRONLY}, {"/usr/bin/env", unix.O_WRONLY},
+	} {
+		if fd, err := unix.Open(c.name, c.flags|unix.O_NONBLOCK, 0o600); err == nil {
+			fmt.Println("opened", c.name, c.flags)
+			unix.Close(fd)
+		}
+	}
+	file, err := unix.Open(filepath.Join(project, "README.md"), unix.O_RDONLY, 0)
+	if err != nil {
+		fmt.Println("the file cannot be read:", err)
+		return 2
+	}
+	again := fmt.Sprintf("/proc/self/fd/%d", file)
+	for _, flags := range []int{unix.O_RDWR, unix.O_WRONLY, unix.O_RDONLY | unix.O_TRUNC, unix.O_WRONLY | unix.O_APPEND} {
+		if _, err := unix.Open(again, flags, 0); err == nil {
+			fmt.Println("opened again", flags)
+		}
+	}
+	if _, err := unix.Mmap(file, 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
+		fmt.Println("mapped to write")
+	}
+	tmp := os.Getenv("TMPDIR")
+	for from, to := range map[string]string{again: tmp + "/a", filepath.Join(project, "README.md"): tmp + "/b", tmp + "/c": filepath.Join(project, "new")} {
+		_ = os.WriteFile(tmp+"/c", nil, 0o600) // it is there, or the next calls fail
+		if unix.Linkat(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.AT_SYMLINK_FOLLOW) == nil || unix.Rename(from, to) == nil {
+			fmt.Println("linked or moved", from, to)
+		}
+	}
+	for _, mode := range []uint32{unix.S_IFCHR, unix.S_IFBLK, unix.S_IFSOCK} {
+		if unix.Mknod(tmp+"/node", mode|0o600, 0) == nil {
+			fmt.Printf("made a node %o\n", mode)
+		}
+	}
+	return 0
+}
+
 // inFlight sends its output to itself, with the only ends of that way, and does not take it.
 func inFlight() int {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)

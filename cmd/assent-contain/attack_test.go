@@ -26,6 +26,8 @@ func attack(args []string) int {
 		return calls(args[1], number(args[2]), len(args) > 3)
 	case "threads":
 		return threadsOf(unix.Getppid())
+	case "opens":
+		return opens(args[1])
 	case "around":
 		return around(unix.Getppid())
 	case "in-flight":
@@ -231,6 +233,9 @@ func TestSystemCalls(t *testing.T) {
 	}
 	if r := tried("sweep", strings.Join(skip, ",")); r.out != "" || r.status != 0 {
 		t.Errorf("sweep: %+v", r)
+	}
+	if r := tried("opens", x.project); r.out != "" || r.status != 0 {
+		t.Errorf("opens: %+v", r)
 	}
 	if r := tried("threads"); r.out != "" || r.status != 0 {
 		t.Errorf("threads: %+v", r)
