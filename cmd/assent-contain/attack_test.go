@@ -26,6 +26,12 @@ func attack(args []string) int {
 		return calls(args[1], number(args[2]), len(args) > 3)
 	case "threads":
 		return threadsOf(unix.Getppid())
+	case "opens":
+		return opens(args[1])
+	case "around":
+		return around(unix.Getppid())
+	case "in-flight":
+		return inFlight()
 	}
 	return 2
 }
@@ -120,6 +126,7 @@ func calls(project string, pid int, safe bool) int {
 		{"file_setattr", 469, [6]uintptr{at, ptr(path), ptr(buf), 24, 0}},
 		{"ftruncate", unix.SYS_FTRUNCATE, [6]uintptr{uintptr(fd), 0}},
 		{"truncate", unix.SYS_TRUNCATE, [6]uintptr{ptr(path), 0}},
+		{"fallocate", unix.SYS_FALLOCATE, [6]uintptr{uintptr(fd), 0, 0, 4096}},
 		{"flock", unix.SYS_FLOCK, [6]uintptr{uintptr(fd), unix.LOCK_EX | unix.LOCK_NB}},
 		{"lease", unix.SYS_FCNTL, [6]uintptr{uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK}},
 		{"owner", unix.SYS_FCNTL, [6]uintptr{uintptr(fd), unix.F_SETOWN, uintptr(pid)}},
@@ -226,6 +233,9 @@ func TestSystemCalls(t *testing.T) {
 	}
 	if r := tried("sweep", strings.Join(skip, ",")); r.out != "" || r.status != 0 {
 		t.Errorf("sweep: %+v", r)
+	}
+	if r := tried("opens", x.project); r.out != "" || r.status != 0 {
+		t.Errorf("opens: %+v", r)
 	}
 	if r := tried("threads"); r.out != "" || r.status != 0 {
 		t.Errorf("threads: %+v", r)

@@ -8,7 +8,7 @@ import "golang.org/x/sys/unix"
 // a call that is allowed by mistake shows.
 var allowedCalls = append([]uintptr{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_PREADV, unix.SYS_PWRITEV, unix.SYS_PREADV2, unix.SYS_PWRITEV2,
-	unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_TEE, unix.SYS_COPY_FILE_RANGE, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE,
+	unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_TEE, unix.SYS_COPY_FILE_RANGE, unix.SYS_FTRUNCATE,
 	unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FADVISE64, unix.SYS_READAHEAD, unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_PIPE2, unix.SYS_GETDENTS64, unix.SYS_FCNTL, unix.SYS_IOCTL,
 	unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_STATFS, unix.SYS_FSTATFS, unix.SYS_FSTAT, unix.SYS_STATX, unix.SYS_READLINKAT, unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_GETCWD,
 	unix.SYS_CHDIR, unix.SYS_FCHDIR, unix.SYS_TRUNCATE, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_RENAMEAT2, unix.SYS_RENAMEAT, unix.SYS_LINKAT, unix.SYS_SYMLINKAT,

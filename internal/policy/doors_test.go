@@ -11,9 +11,9 @@ import (
 )
 
 // TestOpenRulesAndTheirDoors: what rules of users allow, deny, and leave to a person, by the tables in
-// testdata/doors.txt and testdata/doors-typical.txt.
+// testdata/doors*.txt.
 func TestOpenRulesAndTheirDoors(t *testing.T) {
-	for name, rows := range map[string]int{"doors.txt": 500, "doors-typical.txt": 80, "doors-denied.txt": 130, "doors-names.txt": 55} {
+	for name, rows := range map[string]int{"doors.txt": 500, "doors-typical.txt": 80, "doors-denied.txt": 130, "doors-names.txt": 55, "doors-starts.txt": 170} {
 		t.Run(name, func(t *testing.T) {
 			if n := doorTable(t, name); n < rows {
 				t.Errorf("only %d commands in the table", n)
@@ -85,7 +85,7 @@ func TestSideDoorTable(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"\tdoor -x", "a\n\tdor -x", "a\n\tstyle x", "a\n\tonly x", "a"} {
+	for _, bad := range []string{"\tdoor -x", "a\n\tdor -x", "a\n\tstyle x", "a\n\tonly x", "a", "a b\n\tstarts", "a\n\tstarts b"} {
 		if _, err := readSideDoors(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

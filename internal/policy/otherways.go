@@ -30,6 +30,13 @@ func sameCommands(base string, argv []shell.Word) (all [][]shell.Word) {
 	switch programStem(base) {
 	case "python", "pypy":
 		return append(all, module(rest))
+	case "pip": // the pip of one Python, as of python3.11 -m pip, which is one of 3, too
+		if base != "pip" {
+			with("pip", rest)
+		}
+		if strings.HasPrefix(strings.TrimLeft(base[len("pip"):], "-"), "3.") {
+			with("pip3", rest)
+		}
 	}
 	at := firstOperand(rest)
 	if at < 0 {
@@ -213,6 +220,15 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 			add(append([]shell.Word{plainWord(u.Argv[0], name)}, u.Argv[1:]...), name)
 		}
 	}
+	if stem := programStem(u.Base); stem == "python" || stem == "pypy" { // python -m pip may be pip3
+		if words := module(u.Argv[1:]); len(words) > 0 && words[0].Static {
+			for _, name := range s.guards.byStem[programStem(words[0].Text)] {
+				if name != words[0].Text {
+					add(append([]shell.Word{plainWord(words[0], name)}, words[1:]...), name)
+				}
+			}
+		}
+	}
 	if waysOf(u.Base)&inAnyOrder != 0 && !u.DenyOnly { // make RUN='rm -r x'
 		for _, w := range u.Argv[1:] {
 			if name, value, is := strings.Cut(w.Text, "="); is && value != "" && name != "" && name[0] != '-' && e.spend(20+len(value)/8) {
@@ -319,7 +335,7 @@ func (s *Set) strangeGuards(u *shell.Unit, e *scope, o *outcome) {
 // knownWords says whether it is known what a program takes its words for, so that one that is the name of
 // another program does not start that.
 func knownWords(base string, p *program) bool {
-	return p.kind != 0 || p.ownWords || p.everyOperand || p.runsOperand || p.ways&inAnyOrder != 0 || p.doors != nil || hasSideWords(base) || fileProgram(base, opRead) == yes || fileProgram(base, opEdit) == yes || shell.StartsOthers(base)
+	return p.kind != 0 || p.ownWords || p.everyOperand || p.runsOperand || p.ways&inAnyOrder != 0 || p.doors != nil && !p.doors.starts || hasSideWords(base) || fileProgram(base, opRead) == yes || fileProgram(base, opEdit) == yes || shell.StartsOthers(base)
 }
 
 // ways says how else a program's words may be written.

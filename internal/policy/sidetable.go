@@ -28,6 +28,7 @@ type doorRow struct {
 	clusters bool
 	oneDash  bool
 	joined   bool
+	starts   bool // the program starts what its words say
 }
 
 // sideTable are the rows by program.
@@ -38,7 +39,7 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 	}
 	table := make(map[string]*programDoors, len(rows))
 	for program, mine := range rows {
-		table[program] = &programDoors{rows: mine}
+		table[program] = &programDoors{rows: mine, starts: slices.ContainsFunc(mine, func(r *doorRow) bool { return r.starts })}
 	}
 	return table
 })
@@ -46,7 +47,8 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 // programDoors are the rows of one program, with what those that apply together say to be harmless: there
 // are few such groups, and nearly every command of the program has one of them.
 type programDoors struct {
-	rows []*doorRow
+	rows   []*doorRow
+	starts bool // one of its words may name another program, which it starts
 
 	mu     sync.RWMutex
 	groups map[uint64]*harmless // by the bits of the rows that apply; at most maxGroups
@@ -145,6 +147,11 @@ func readSideDoors(text string) (map[string][]*doorRow, error) {
 				return nil, fmt.Errorf("side doors, line %d: %w", n+1, err)
 			}
 			row.only = set
+		case "starts":
+			if len(rest) > 0 || len(row.subs) > 0 {
+				return nil, fmt.Errorf("side doors, line %d: starts is said of a program as a whole", n+1)
+			}
+			row.starts = true
 		case "style":
 			switch rest[0] {
 			case "clusters":

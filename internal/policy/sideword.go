@@ -88,6 +88,12 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 			}
 			return true // it sets the clock
 		})
+	case "wc", "gwc": // a list of files; with every other flag it counts, so that a word that may become one is no doubt
+		ended := false
+		return find(func(_ int, w shell.Word) bool {
+			ended = ended || w.Text == "--"
+			return !ended && strings.HasPrefix(w.Prefix, "--f")
+		})
 	case "curl":
 		return find(func(i int, w shell.Word) bool { return curlOpens(words, i) })
 	case "gh":

@@ -118,6 +118,33 @@ func TestSystemDirs(t *testing.T) {
 	}
 }
 
+// TestSystemLinks: a link among the system's directories opens nothing as a whole that lies in a project or a home.
+func TestSystemLinks(t *testing.T) {
+	before := programs
+	defer func() { programs = before }()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	for _, to := range []string{"app", "app/share"} {
+		if err := os.MkdirAll(filepath.Join(dir, to), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Remove(link) // there is none at first
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		programs = append(slices.Clone(before), link)
+		if got, err := systemDirs(nil); err != nil || !slices.Contains(got, link) {
+			t.Errorf("of its own: %v %v", got, err)
+		}
+		if got, err := systemDirs([]string{filepath.Join(dir, "app")}); err == nil && slices.Contains(got, link) {
+			t.Errorf("%s is open in a project", to)
+		}
+	}
+}
+
 // TestRemoveTree: a directory that was shut is no way to leave something behind.
 func TestRemoveTree(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tmp")
@@ -140,6 +167,63 @@ func TestRemoveTree(t *testing.T) {
 	}
 	if removeTree(dir); exists(dir) {
 		t.Error("it is still there")
+	}
+}
+
+// TestRemoveDeep: nor is a directory that lies deeper than a name can say, or than descriptors are left; and who changes
+// a directory for a link meanwhile has nothing changed behind that.
+func TestRemoveDeep(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tmp")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const depth = 2500 // a name has 4096 bytes at most
+	for i := range depth {
+		if err := unix.Mkdirat(at, "d", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		sub, err := unix.Openat(at, "d", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > depth-10 {
+			if err := unix.Fchmod(at, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unix.Close(at)
+		at = sub
+	}
+	unix.Close(at)
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	removeTree(dir)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if exists(dir) {
+		t.Error("it is still there")
+	}
+
+	outside, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Chmod(outside, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err = openShut(unix.AT_FDCWD, link)
+	if fi, e := os.Stat(outside); e != nil || fi.Mode().Perm() != 0o500 || err == nil {
+		t.Errorf("a link is followed: %v, %v", err, fi.Mode())
 	}
 }
 

@@ -61,7 +61,7 @@ func (g *group) leave() error {
 }
 
 // kill ends the group.
-func (g *group) kill() { g.signal(unix.SIGKILL) }
+func (g *group) kill() { _ = g.signal(unix.SIGKILL) }
 
 // end is kill, for the last time: nothing of the group has been waited for since.
 func (g *group) end() {
@@ -71,10 +71,12 @@ func (g *group) end() {
 	g.over = true
 }
 
-func (g *group) signal(s syscall.Signal) {
+// signal passes a signal on, and says whether the group was there still.
+func (g *group) signal(s syscall.Signal) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.signalLocked(s)
+	return !g.over
 }
 
 func (g *group) signalLocked(s syscall.Signal) {

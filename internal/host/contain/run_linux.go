@@ -48,6 +48,11 @@ func Run(c Config) (status int, err error) {
 	if err := Usable(abi); err != nil {
 		return 0, err
 	}
+	// The thread that starts the command is bound like the command, so the kernel takes it for one of its own: in /proc it
+	// could be looked into, and what this program has open, such as the pipe of a keeper, be opened again. Now by nobody.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return 0, Refusal("this program cannot be shut to others: " + err.Error())
+	}
 	runtime.GOMAXPROCS(1) // there is little to do, and nothing to gain from doing it at once
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
@@ -261,7 +266,7 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 		c.group.watch()
 		p := []unix.PollFd{{Fd: int32(above), Events: unix.POLLIN}}
 		for {
-			if n, err := unix.Poll(p, 500); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			if n, err := unix.Poll(p, 100); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
 				break
 			}
 			if full(c.tmp) {
@@ -272,9 +277,15 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 		c.group.kill()
 	})
 	defer long.Stop()
+	late := make(chan syscall.Signal, 1) // came when nothing was left to pass it on to
 	go func() {
 		for s := range signals {
-			c.group.signal(s.(syscall.Signal))
+			if s := s.(syscall.Signal); !c.group.signal(s) && s != unix.SIGCONT {
+				select {
+				case late <- s:
+				default:
+				}
+			}
 		}
 	}()
 	var ws, end unix.WaitStatus
@@ -297,7 +308,17 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 			break // none is left
 		}
 	}
-	c.streams.output.Wait()
+	carried := make(chan struct{})
+	go func() {
+		c.streams.finish()
+		close(carried)
+	}()
+	select {
+	case <-carried:
+	case s := <-late: // who reads the output does not, and nobody waits any more
+		c.streams.restore()
+		return 128 + int(s), nil
+	}
 	c.streams.restore()
 	_, _ = os.Stderr.WriteString(c.hidden.line(", which may hold secrets: ") + c.outside.line(", which are neither the project's nor the system's: ")) // nowhere else to say so
 	if end.Signaled() {

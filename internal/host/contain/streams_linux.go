@@ -17,6 +17,7 @@ type streams struct {
 	opened []int // the command's ends, to be closed here when it has started
 	carry  []func()
 	output sync.WaitGroup
+	over   [2]int // a pipe that is closed when nobody is left who writes; -1 without carried output
 	flags  [3]int // of what is handed on, which others have as well; -1: not handed on
 }
 
@@ -52,7 +53,7 @@ func natureOf(fd int) (nature, unix.Stat_t, error) {
 
 // newStreams looks at what this program was given.
 func newStreams() (*streams, error) {
-	s := &streams{flags: [3]int{-1, -1, -1}}
+	s := &streams{over: [2]int{-1, -1}, flags: [3]int{-1, -1, -1}}
 	if err := s.input(); err != nil {
 		return nil, err
 	}
@@ -73,7 +74,15 @@ func newStreams() (*streams, error) {
 			s.child[fd] = uintptr(carried)
 			continue
 		}
+		if s.over[0] < 0 {
+			if s.over[0], s.over[1], err = pipe(); err != nil {
+				return nil, err
+			}
+		}
 		r, w, err := pipe()
+		if err == nil {
+			err = unix.SetNonblock(r, true)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +92,7 @@ func newStreams() (*streams, error) {
 		s.output.Add(1)
 		s.carry = append(s.carry, func() {
 			defer s.output.Done()
-			carry(fd, r)
+			carry(fd, r, s.over[0])
 			unix.Close(r) // whoever still writes is told, as by a pipe that nobody reads
 		})
 	}
@@ -122,7 +131,7 @@ func (s *streams) input() error {
 	s.child[0] = uintptr(r)
 	s.opened = append(s.opened, r)
 	s.carry = append(s.carry, func() {
-		carry(w, 0)
+		carry(w, 0, -1)
 		unix.Close(w)
 	})
 	return nil
@@ -162,13 +171,23 @@ func (s *streams) started() {
 	}
 }
 
-// carry copies until one of the ends is closed. Either may be set not to block.
-func carry(to, from int) {
+// finish waits until all is carried. The processes are dead; but a descriptor that one of them sent through a pair of
+// sockets and nobody took lives on until the kernel finds it, so that the end of a pipe may never come.
+func (s *streams) finish() {
+	if s.over[1] >= 0 {
+		unix.Close(s.over[1])
+	}
+	s.output.Wait()
+}
+
+// carry copies until one of the ends is closed, or until nothing is there and over is closed, which may be -1. Either
+// end may be set not to block.
+func carry(to, from, over int) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := unix.Read(from, buf)
 		if err != nil {
-			if again(from, unix.POLLIN, err) {
+			if again(from, over, unix.POLLIN, err) {
 				continue
 			}
 			return
@@ -178,7 +197,7 @@ func carry(to, from int) {
 		}
 		for rest := buf[:n]; len(rest) > 0; {
 			m, err := unix.Write(to, rest)
-			if err != nil && !again(to, unix.POLLOUT, err) {
+			if err != nil && !again(to, -1, unix.POLLOUT, err) {
 				return
 			}
 			rest = rest[max(m, 0):]
@@ -186,15 +205,19 @@ func carry(to, from int) {
 	}
 }
 
-// again waits where a descriptor would block, and says whether to go on.
-func again(fd int, events int16, err error) bool {
+// again waits where a descriptor would block, and says whether to go on: not if another one, over, is closed
+// and there is nothing.
+func again(fd, over int, events int16, err error) bool {
 	switch {
 	case errors.Is(err, unix.EINTR):
 		return true
 	case errors.Is(err, unix.EAGAIN):
-		p := []unix.PollFd{{Fd: int32(fd), Events: events}}
+		p := []unix.PollFd{{Fd: int32(fd), Events: events}, {Fd: int32(over)}} // of -1 poll takes no notice
 		_, err := unix.Poll(p, -1)
-		return err == nil && p[0].Revents&unix.POLLNVAL == 0 || errors.Is(err, unix.EINTR)
+		if err != nil {
+			return errors.Is(err, unix.EINTR)
+		}
+		return p[0].Revents&unix.POLLNVAL == 0 && (p[0].Revents != 0 || p[1].Revents == 0)
 	}
 	return false
 }

@@ -19,7 +19,7 @@ var plain = []uint32{
 	// Data of what is open. What could be opened, Landlock said.
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_PREADV, unix.SYS_PWRITEV,
 	unix.SYS_PREADV2, unix.SYS_PWRITEV2, unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_TEE,
-	unix.SYS_COPY_FILE_RANGE, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FADVISE64, unix.SYS_READAHEAD,
+	unix.SYS_COPY_FILE_RANGE, unix.SYS_FTRUNCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FADVISE64, unix.SYS_READAHEAD,
 	unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_PIPE2, unix.SYS_GETDENTS64,
 	// Paths. Landlock judges each that opens, makes or removes something.
 	unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_STATFS, unix.SYS_FSTATFS, unix.SYS_FSTAT, unix.SYS_STATX, unix.SYS_READLINKAT,

@@ -63,6 +63,9 @@ func systemDirs(kept []string) (dirs []string, err error) {
 		if real == "" {
 			continue // it is not there
 		}
+		if real != dir && slices.ContainsFunc(kept, func(k string) bool { return k != "/" && (k == real || strings.HasPrefix(real, k+"/")) }) {
+			continue // a link into what is looked through, or stays closed
+		}
 		i := slices.IndexFunc(kept, func(k string) bool { return k == real || strings.HasPrefix(k, real+"/") })
 		switch {
 		case i < 0:

@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // temporary makes the temporary directory: not in what is only to be read, where that can be helped.
@@ -52,15 +55,85 @@ func full(dir string) bool {
 }
 
 // removeTree removes a temporary directory, those in it included that the command has shut against their
-// owner. What cannot be removed the system clears one day: there is nobody to tell.
+// owner, and however deep they lie: what is in a directory is moved up to the top before it. No link is followed,
+// for where a run ended in the middle its processes may still be dying. What cannot be removed the system clears
+// one day: there is nobody to tell.
 func removeTree(dir string) {
-	_ = filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(name, 0o700)
+	top, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return // it is gone
+	}
+	defer unix.Close(top)
+	moved := 0
+	for {
+		all, removed := listed(top), 0
+		for _, e := range all {
+			if unix.Unlinkat(top, e.name, 0) == nil || unix.Unlinkat(top, e.name, unix.AT_REMOVEDIR) == nil {
+				removed++
+				continue
+			}
+			sub, err := openShut(top, e.name)
+			if err != nil {
+				continue
+			}
+			for _, in := range listed(sub) {
+				if unix.Unlinkat(sub, in.name, 0) == nil || unix.Unlinkat(sub, in.name, unix.AT_REMOVEDIR) == nil {
+					removed++
+					continue
+				}
+				// A directory can be moved only by who may write it.
+				if d, err := openShut(sub, in.name); err == nil {
+					unix.Close(d)
+				}
+				if moved++; unix.Renameat(sub, in.name, top, movedName+strconv.Itoa(moved)) == nil {
+					removed++
+				}
+			}
+			unix.Close(sub)
+			if unix.Unlinkat(top, e.name, unix.AT_REMOVEDIR) == nil {
+				removed++
+			}
 		}
+		if removed == 0 {
+			break
+		}
+	}
+	_ = unix.Rmdir(dir)
+}
+
+// movedName is how the names of directories begin that are moved up to be removed.
+const movedName = ".assent-contain-moved-"
+
+// listed are the entries of a directory, as far as it tells them.
+func listed(fd int) (all []entry) {
+	if _, err := unix.Seek(fd, 0, 0); err != nil {
 		return nil
-	})
-	_ = os.RemoveAll(dir)
+	}
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		if n <= 0 || err != nil {
+			return all
+		}
+		for b := buf[:n]; len(b) > 0; {
+			var e entry
+			if e, b = dirent(b); e.name != "." && e.name != ".." && e.name != "" {
+				all = append(all, e)
+			}
+		}
+	}
+}
+
+// openShut opens a directory after its owner may do everything in it.
+func openShut(fd int, name string) (int, error) {
+	// By the descriptor in /proc no link is followed; chmod with AT_SYMLINK_NOFOLLOW needs Linux 6.6.
+	at, err := unix.Openat(fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(at)
+	_ = unix.Chmod("/proc/self/fd/"+strconv.Itoa(at), 0o700) // what stays shut is left
+	return unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
 // clean removes what a run leaves.

@@ -46,6 +46,7 @@ type entry struct {
 	dir  bool
 	file bool
 	link bool
+	open bool // a pipe or a device: to open it does something
 	ino  uint64
 
 	unsure bool // the file system does not say what it is
@@ -59,15 +60,25 @@ func dirent(b []byte) (entry, []byte) {
 	if end := bytes.IndexByte(name, 0); end >= 0 {
 		name = name[:end]
 	}
-	return entry{name: string(name), dir: d.Type == unix.DT_DIR, file: d.Type == unix.DT_REG, link: d.Type == unix.DT_LNK, ino: d.Ino, unsure: d.Type == unix.DT_UNKNOWN}, b[n:]
+	return entry{name: string(name), dir: d.Type == unix.DT_DIR, file: d.Type == unix.DT_REG, link: d.Type == unix.DT_LNK,
+		open: d.Type == unix.DT_FIFO || d.Type == unix.DT_CHR || d.Type == unix.DT_BLK, ino: d.Ino, unsure: d.Type == unix.DT_UNKNOWN}, b[n:]
 }
 
-func kind(fd int, name string) (dir, file, link bool) {
+func (e *entry) ask(fd int) {
 	var st unix.Stat_t
-	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return false, false, false
+	if err := unix.Fstatat(fd, e.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return // it is gone
 	}
-	return st.Mode&unix.S_IFMT == unix.S_IFDIR, st.Mode&unix.S_IFMT == unix.S_IFREG, st.Mode&unix.S_IFMT == unix.S_IFLNK
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		e.dir = true
+	case unix.S_IFREG:
+		e.file = true
+	case unix.S_IFLNK:
+		e.link = true
+	case unix.S_IFIFO, unix.S_IFCHR, unix.S_IFBLK:
+		e.open = true
+	}
 }
 
 // allow makes rules so that everything below a directory can be read but for secrets, and reports
@@ -134,7 +145,7 @@ func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
 			if err := t.secret(fd, e, at.Depth()); err != nil {
 				return false, err
 			}
-		case t.linked[e.ino]:
+		case e.open, t.linked[e.ino]:
 			clean = false
 			t.hidden.add(e)
 		case e.dir:
@@ -248,8 +259,8 @@ func (t *tree) one(fd int, e entry) error {
 	return nil
 }
 
-// names reads the names of a directory. Links lead to what has its own rule or none; sockets, pipes and
-// devices get none where names are told apart.
+// names reads the names of a directory. Links lead to what has its own rule or none. Sockets are left
+// out, as none can be opened.
 func (t *tree) names(fd int) ([]entry, error) {
 	var all []entry
 	for {
@@ -270,9 +281,9 @@ func (t *tree) names(fd int) ([]entry, error) {
 				return nil, Refusal("the project has more than " + strconv.Itoa(maxEntries) + " files to look through for secrets")
 			}
 			if e.unsure {
-				e.dir, e.file, e.link = kind(fd, e.name)
+				e.ask(fd)
 			}
-			if e.dir || e.file || e.link {
+			if e.dir || e.file || e.link || e.open {
 				all = append(all, e)
 			}
 		}
