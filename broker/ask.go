@@ -30,7 +30,7 @@ func (b *Broker) Ask(r hook.Request) (*Waiting, error) {
 	}
 	x, unrecorded, err := b.register(&r)
 	if err == nil && unrecorded != nil {
-		err = b.recordAsked(x.e, x.w, unrecorded)
+		err = b.recordAsked(x, unrecorded)
 	}
 	if err != nil {
 		return nil, err
@@ -92,8 +92,9 @@ func (b *Broker) register(r *hook.Request) (x *Waiting, unrecorded *hook.Request
 	return x, unrecorded, nil
 }
 
-// recordAsked makes a new request durable. On an error w has left again.
-func (b *Broker) recordAsked(e *entry, w *waiter, r *hook.Request) error {
+// recordAsked makes a new request durable. On an error x has left again.
+func (b *Broker) recordAsked(x *Waiting, r *hook.Request) error {
+	e := x.e
 	timeout := min(askTimeout, max(expiryTimeout(r), time.Until(r.Deadline)))
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
@@ -106,14 +107,14 @@ func (b *Broker) recordAsked(e *entry, w *waiter, r *hook.Request) error {
 		return nil
 	}
 	if errors.Is(err, ErrConflict) {
-		return b.attachRecorded(ctx, e, w, r)
+		return b.attachRecorded(ctx, x, r)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e.AskedSeq > 0 && e.checkOwner(r) == nil && !b.closing {
 		return nil // the acknowledgement was lost, but the tail has brought the record
 	}
-	b.leaveUnrecordedLocked(e, w)
+	b.leaveUnrecordedLocked(x)
 	return b.unavailable("record request", r.ID, err)
 }
 
@@ -123,21 +124,22 @@ func (b *Broker) askedRecord(r *hook.Request) hook.Record {
 
 // attachRecorded is for a request that the log has and memory does not: it has ended, or the tail
 // has not read it yet.
-func (b *Broker) attachRecorded(ctx context.Context, e *entry, w *waiter, r *hook.Request) error {
+func (b *Broker) attachRecorded(ctx context.Context, x *Waiting, r *hook.Request) error {
+	e := x.e
 	recs, err := b.cfg.Log.Records(ctx, r.ID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
-		b.leaveUnrecordedLocked(e, w)
+		b.leaveUnrecordedLocked(x)
 		return b.unavailable("read request", r.ID, err)
 	}
 	f := foldAll(recs)
 	if f.AskedSeq == 0 {
-		b.leaveUnrecordedLocked(e, w)
+		b.leaveUnrecordedLocked(x)
 		return fmt.Errorf("request %s: its records are unreadable: %w", r.ID, ErrUnavailable)
 	}
 	if err := f.checkOwner(r); err != nil {
-		b.leaveAnothersLocked(e, w)
+		b.leaveAnothersLocked(x)
 		return fmt.Errorf("request %s: %w", r.ID, err)
 	}
 	if f.State == Pending {
@@ -147,19 +149,19 @@ func (b *Broker) attachRecorded(ctx context.Context, e *entry, w *waiter, r *hoo
 		return nil
 	}
 	// Over. If it is not in memory because the tail has passed it, it must not stay there.
-	b.removeWaiterLocked(e, w)
+	b.removeWaiterLocked(e, x)
 	b.abandonLocked(e)
-	select {
-	case w.answer <- f.answer():
-	default: // the tail was quicker
+	if x.answer == nil { // else the tail was quicker
+		x.answerLocked(f.answer())
 	}
 	return nil
 }
 
 // leaveUnrecordedLocked undoes attach for a request of which we do not know that it is
 // recorded.
-func (b *Broker) leaveUnrecordedLocked(e *entry, w *waiter) {
-	b.removeWaiterLocked(e, w)
+func (b *Broker) leaveUnrecordedLocked(x *Waiting) {
+	e := x.e
+	b.removeWaiterLocked(e, x)
 	if len(e.waiters) > 0 || !e.open() {
 		return
 	}
@@ -176,8 +178,9 @@ func (b *Broker) leaveUnrecordedLocked(e *entry, w *waiter) {
 
 // leaveAnothersLocked undoes attach for a request that turned out to be another's. That its own
 // hook is away says nothing about the one whose request it is.
-func (b *Broker) leaveAnothersLocked(e *entry, w *waiter) {
-	b.removeWaiterLocked(e, w)
+func (b *Broker) leaveAnothersLocked(x *Waiting) {
+	e := x.e
+	b.removeWaiterLocked(e, x)
 	if len(e.waiters) > 0 || !e.open() || b.closing {
 		return
 	}

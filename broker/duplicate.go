@@ -29,7 +29,7 @@ func (b *Broker) Attach(r hook.Request) (*Waiting, error) {
 		return nil, err
 	}
 	if unrecorded != nil {
-		if err := b.recordAsked(x.e, x.w, unrecorded); err != nil {
+		if err := b.recordAsked(x, unrecorded); err != nil {
 			return nil, err
 		}
 	}

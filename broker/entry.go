@@ -17,8 +17,9 @@ type entry struct {
 	b *Broker
 
 	// The hooks that wait.
-	waiters  []*waiter
-	answered int // hooks that were given the recorded answer
+	waiters  []*Waiting
+	first    [1]*Waiting // the memory of waiters, as long as there is one
+	answered int         // hooks that were given the recorded answer
 
 	// The duplicate that shares the answer, see duplicate.go.
 	duplicateID       string    // empty: there is none
@@ -314,10 +315,9 @@ func (e *entry) answerLocked(a Answer) {
 			e.waiters[i] = nil
 			continue
 		}
-		w.answer <- a // never blocks: the channel has space for the one answer
-		w.wakeLocked()
+		w.answerLocked(a)
 	}
-	e.waiters = nil
+	e.waiters, e.first[0] = nil, nil
 }
 
 // movedLocked wakes those who watch this one request.

@@ -8,23 +8,32 @@ import (
 )
 
 // Waiting is a hook that is attached to a request. Wait must be called, once.
+//
+// Thousands may wait: it is one piece of memory, and has a channel only while Wait blocks.
 type Waiting struct {
 	id      string
 	e       *entry
-	w       *waiter
 	channel hook.Channel
+
+	// Guarded by Broker.mu.
+	answer *Answer       // nil until there is one
+	notify func()        // see Notify
+	told   chan struct{} // closed when there is an answer; nil while Wait does not block
 }
 
-// waiter is one attached hook. Its channel takes the one answer.
-type waiter struct {
-	answer chan Answer
-	notify func() // see Waiting.Notify; guarded by Broker.mu
+// answerLocked gives x its answer, and lets it go.
+func (x *Waiting) answerLocked(a Answer) {
+	x.answer = &a
+	if x.told != nil {
+		close(x.told)
+	}
+	x.wakeLocked()
 }
 
 // wakeLocked calls, once, what Notify was given.
-func (w *waiter) wakeLocked() {
-	if f := w.notify; f != nil {
-		w.notify = nil
+func (x *Waiting) wakeLocked() {
+	if f := x.notify; f != nil {
+		x.notify = nil
 		f()
 	}
 }
@@ -34,18 +43,20 @@ func (x *Waiting) ID() string { return x.id }
 
 // attachLocked lets a hook wait for e, or answers it at once.
 func (b *Broker) attachLocked(e *entry, channel hook.Channel) *Waiting {
-	w := &waiter{answer: make(chan Answer, 1)}
-	x := &Waiting{e.ID, e, w, channel}
+	x := &Waiting{id: e.ID, e: e, channel: channel}
 	switch {
 	case !e.open():
 		e.answered++
-		w.answer <- e.answer()
+		x.answerLocked(e.answer())
 		return x
 	case e.answeredUnrecorded:
-		w.answer <- e.fallbackAnswer()
+		x.answerLocked(e.fallbackAnswer())
 		return x
 	}
-	e.waiters = append(e.waiters, w)
+	if e.waiters == nil {
+		e.waiters = e.first[:0]
+	}
+	e.waiters = append(e.waiters, x)
 	moved := e.HeldElsewhere
 	if e.asked() > 0 {
 		b.announceLocked(e, e.heldBy)
@@ -77,9 +88,9 @@ func (x *Waiting) Notify(f func()) {
 	b := x.e.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	x.w.notify = f
-	if len(x.w.answer) > 0 || b.closing {
-		x.w.wakeLocked()
+	x.notify = f
+	if x.answer != nil || b.closing {
+		x.wakeLocked()
 	}
 }
 
@@ -87,33 +98,35 @@ func (x *Waiting) Notify(f func()) {
 // it ends, and no other hook waits for the request, what the hook's channel says happens to the
 // request, and Wait returns ctx's error. ErrStopping means that the hook should come back.
 func (x *Waiting) Wait(ctx context.Context) (Answer, error) {
-	e, w, b := x.e, x.w, x.e.b
-	select {
-	case a := <-w.answer:
-		return a, nil
-	case <-b.stopped:
-	case <-ctx.Done():
-	}
+	e, b := x.e, x.e.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	select {
-	case a := <-w.answer: // it came in between; let the server try to write it
-		return a, nil
-	default:
+	if x.answer == nil && !b.closing {
+		x.told = make(chan struct{})
+		b.mu.Unlock()
+		select {
+		case <-x.told:
+		case <-b.stopped:
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+	}
+	if x.answer != nil { // perhaps it came in between; let the server try to write it
+		return *x.answer, nil
 	}
 	if b.closing {
 		return Answer{}, ErrStopping
 	}
-	b.removeWaiterLocked(e, w)
+	b.removeWaiterLocked(e, x)
 	if len(e.waiters) == 0 && e.open() {
 		b.leftLocked(e, x.channel)
 	}
 	return Answer{}, ctx.Err()
 }
 
-func (b *Broker) removeWaiterLocked(e *entry, w *waiter) {
-	for i, x := range e.waiters {
-		if x == w {
+func (b *Broker) removeWaiterLocked(e *entry, x *Waiting) {
+	for i, w := range e.waiters {
+		if w == x {
 			last := len(e.waiters) - 1
 			e.waiters[i] = e.waiters[last]
 			e.waiters[last] = nil

@@ -66,7 +66,7 @@ func limitMemory() {
 // giveBackMemory returns what a burst needed to the system once it is over: a broker idles for
 // hours, and without traffic nothing else would make the collector run.
 func giveBackMemory(ctx context.Context) error {
-	t := time.NewTicker(10 * time.Second)
+	t := time.NewTicker(5 * time.Second)
 	defer t.Stop()
 	var seen, done uint32 // collections at the last look, and after the last return
 	for {

@@ -15,3 +15,9 @@ func (s *Server) LetGuess() { s.guesses.SetLimit(rate.Inf) }
 
 // FromHere reports whether a call came from this machine, and through no proxy.
 func (s *Server) FromHere(r *http.Request) bool { return s.fromHere(r) }
+
+// The bounds of what comes at once.
+const (
+	MostComing  = mostComing
+	ComesWithin = comesWithin
+)

@@ -30,7 +30,10 @@ func (s *Server) hold(w http.ResponseWriter, pending *intake.Pending, size int64
 		s.held.Done()
 		return false
 	}
-	h := &heldHook{s: s, conn: conn, header: w.Header(), pending: pending, size: size} // header: what the checks before us have set
+	h := &heldHook{s: s, conn: conn, pending: pending, size: size}
+	if header := w.Header(); len(header) > 0 {
+		h.header = header
+	}
 	h.unrevoke = p.OnRevoke(func() { conn.Close() })
 	// Who has a credential may lose it, which closes the connection: a read sees that, a poll does not.
 	if p.Approver.Kind != "" || !s.hangups.watch(h) {
@@ -45,7 +48,7 @@ func (s *Server) hold(w http.ResponseWriter, pending *intake.Pending, size int64
 type heldHook struct {
 	s        *Server
 	conn     net.Conn
-	header   http.Header
+	header   http.Header // what the checks before us have set; nil: nothing
 	pending  *intake.Pending
 	size     int64 // of the payload
 	unrevoke func() bool
@@ -102,6 +105,9 @@ func (h *heldHook) finish(ctx context.Context) {
 
 // writeHeld writes the answer as the last one on its connection.
 func writeHeld(conn net.Conn, header http.Header, a answer, timeout time.Duration) error {
+	if header == nil {
+		header = http.Header{}
+	}
 	a.setHeader(header)
 	res := http.Response{
 		StatusCode: a.status(), ProtoMajor: 1, ProtoMinor: 1, Close: true,

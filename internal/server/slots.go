@@ -29,6 +29,8 @@ type Slots struct {
 
 	refused, evicted atomic.Uint64
 
+	coming chan struct{} // full when mostComing connections are at the stage of meter
+
 	mu   sync.Mutex
 	open int                       // guarded by mu
 	line [servesHook + 1]list.List // of *slot, guarded by mu: those that may be closed, oldest first
@@ -37,7 +39,7 @@ type Slots struct {
 // Bound lets l have at most max connections at a time. Without makesRoom none is closed for another.
 // The connections must speak HTTP in the clear, or quiet must be set, and nothing is written to them.
 func Bound(l net.Listener, max int, makesRoom, quiet bool) *Slots {
-	s := &Slots{Listener: l, max: max, evict: makesRoom}
+	s := &Slots{Listener: l, max: max, evict: makesRoom, coming: make(chan struct{}, mostComing)}
 	if !quiet {
 		s.full = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 	}
@@ -52,6 +54,7 @@ func (s *Slots) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if x := s.take(c); x != nil {
+			s.meter(x)
 			return x, nil
 		}
 		s.refused.Add(1)
@@ -62,6 +65,44 @@ func (s *Slots) Accept() (net.Conn, error) {
 			_, _ = c.Write(s.full)
 		}
 		_ = c.Close()
+	}
+}
+
+// A connection that has just come needs far more memory than one whose hook waits: net/http's buffers and stack, and all
+// that its event is read into. Of thousands that come at once only mostComing are at that stage; else what they leave
+// behind lies between what lives on, and an engine that has to take all of them at once takes none. The next one waits
+// for another to be through, but never longer than comesWithin: what stands still must not keep the others out.
+const (
+	mostComing  = 256
+	comesWithin = 2 * time.Millisecond
+)
+
+// meter waits until x may come. Accept calls it, for one connection at a time.
+func (s *Slots) meter(x *slot) {
+	counted := true
+	select {
+	case s.coming <- struct{}{}:
+	default:
+		limit := time.NewTimer(comesWithin)
+		defer limit.Stop()
+		select {
+		case s.coming <- struct{}{}:
+		case <-limit.C:
+			counted = false
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.coming = counted; x.gone { // closed for another meanwhile
+		x.cameLocked()
+	}
+}
+
+// cameLocked is for a connection that has its first answer, or waits for it, or is closed.
+func (x *slot) cameLocked() {
+	if x.coming {
+		x.coming = false
+		<-x.of.coming
 	}
 }
 
@@ -114,9 +155,10 @@ type slot struct {
 	of *Slots
 
 	// Guarded by of.mu.
-	gone bool // it has no slot any more
-	use  use
-	at   *list.Element // its place in the line of its use; nil: in none
+	gone   bool // it has no slot any more
+	coming bool // it counts in of.coming
+	use    use
+	at     *list.Element // its place in the line of its use; nil: in none
 }
 
 // NetConn is the connection itself.
@@ -132,6 +174,7 @@ func (x *slot) Close() error {
 
 func (x *slot) leaveLocked() {
 	x.setLocked(stays)
+	x.cameLocked()
 	if !x.gone {
 		x.gone = true
 		x.of.open--
@@ -167,6 +210,14 @@ func (x *slot) set(now use) {
 	x.setLocked(now)
 }
 
+// came is set for a connection that is through with its first request.
+func (x *slot) came(now use) {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	x.cameLocked()
+	x.setLocked(now)
+}
+
 // slotOf finds the slot of what net/http calls a connection, nil without one.
 func slotOf(c net.Conn) *slot {
 	for {
@@ -195,9 +246,9 @@ func connState(c net.Conn, st http.ConnState) {
 	if x := slotOf(c); x != nil {
 		switch st {
 		case http.StateIdle:
-			x.set(idle)
+			x.came(idle)
 		case http.StateHijacked:
-			x.set(stays)
+			x.came(stays)
 		}
 	}
 }

@@ -297,3 +297,51 @@ func TestWrongCredentialsAreSlowed(t *testing.T) {
 		}
 	})
 }
+
+// Few connections are let in at a time, but who stands still keeps nobody out for long, and who is through, for no time.
+func TestConnectionsComeAFewAtATime(t *testing.T) {
+	head := "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:7717\r\n\r\n"
+	for _, c := range []struct {
+		name string
+		text func(g *rig) string
+		want time.Duration
+	}{
+		{"nothing yet", func(*rig) string { return "" }, server.ComesWithin},
+		{"half a head", func(*rig) string { return head[:20] }, server.ComesWithin},
+		{"an answer", func(*rig) string { return head }, 0},
+		{"a hook that waits", func(g *rig) string {
+			return fmt.Sprintf("POST /v1/hooks HTTP/1.1\r\nHost: 127.0.0.1:7717\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+				g.tokens[auth.RoleSubmit], len(bash("x")), bash("x"))
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t, server.Config{MaxRemote: server.MostComing})
+				defer g.stop()
+				g.bounded(2 * server.MostComing)
+				var open []net.Conn
+				for range server.MostComing {
+					conn := g.keepOpen(c.text(g))
+					go func() { _, _ = io.Copy(io.Discard, conn) }()
+					synctest.Wait()
+					open = append(open, conn)
+				}
+				came := func() time.Duration {
+					began := time.Now()
+					if r := g.call(call{path: "/healthz"}); r.status != http.StatusNoContent {
+						t.Fatalf("got %d %s", r.status, r.body)
+					}
+					return time.Since(began)
+				}
+				if d := came(); d != c.want {
+					t.Errorf("one more was let in after %s, want %s", d, c.want)
+				}
+				_ = open[0].Close()
+				synctest.Wait()
+				if d := came(); d != 0 {
+					t.Errorf("where one has gone it took %s", d)
+				}
+			})
+		})
+	}
+}
