@@ -41,7 +41,7 @@ func ReadPacks(home string, names ...string) (*Set, error) {
 // scopeOf is what the parts of a call are looked at with.
 func (s *Set) scopeOf(c *Call) *scope {
 	e := &scope{call: c, tool: tools.Of(c.Tool)}
-	e.readlink = s.readlink
+	e.readlink, e.linkless = s.readlink, s.linkless
 	e.cwd, e.project, e.home = clean(c.Cwd), clean(c.Project), clean(c.Home)
 	if e.project == "" {
 		e.project = e.cwd

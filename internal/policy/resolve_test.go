@@ -44,3 +44,42 @@ func TestResolveRemembers(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What the kernel says of a whole directory at once is what its parts say one by one.
+func TestResolveLinkless(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "a/b/c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"link": "a", "a/up": "..", "gone": "nowhere", "a/b/file/x": "", "loop": "loop", "root": "/", "same": "."} {
+		if to == "" {
+			err = os.WriteFile(filepath.Join(dir, filepath.Dir(name)), nil, 0o600)
+		} else {
+			err = os.Symlink(to, filepath.Join(dir, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	places := []string{"/", "/proc", "/proc/self", "/proc/self/cwd", "/net", "/net/x"}
+	for _, name := range []string{"", "/a", "/a/b", "/a/b/c", "/a/b/c/none/at/all", "/link", "/link/b", "/link/none/b", "/a/up", "/a/up/a/b", "/a/up/link/b", "/gone", "/gone/x", "/a/b/file", "/a/b/file/x", "/loop", "/loop/x", "/root" + dir + "/a", "/same/a", "/none", "/none/link/a"} {
+		places = append(places, dir+name)
+	}
+	for _, cwd := range places {
+		for _, other := range append(places, cwd+"/x", cwd+"/../x", cwd+"/../../a/link", filepath.Dir(cwd)) {
+			slow := &surroundings{cwd: cwd, readlink: os.Readlink}
+			quick := &surroundings{cwd: cwd, readlink: os.Readlink, linkless: linkless}
+			for _, at := range []string{other, cwd, other} {
+				if got, want := quick.resolve(at), slow.resolve(at); got != want {
+					t.Errorf("in %s: %s leads to %q, want %q", cwd, at, got, want)
+				}
+				if quick.lastGone > 0 && slow.lastGone == 0 {
+					t.Errorf("in %s: %s is taken to be missing", cwd, at)
+				}
+			}
+		}
+	}
+}
