@@ -66,7 +66,7 @@ func (s *Set) CommandFacts(c *Call, script *shell.Script) []Facts {
 			if r, _ := s.commandAllowed(u, e); r != nil {
 				f.Pack = r.file
 			} else if len(u.Argv) > 0 {
-				f.Door, _ = opened(u.Base, u.Argv[1:], make([]bool, len(u.Argv)-1))
+				f.Door, _ = programOf(u.Base).opened(u.Base, u.Argv[1:], make([]bool, len(u.Argv)-1))
 			}
 		}
 	}

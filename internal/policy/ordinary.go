@@ -200,7 +200,7 @@ func (p *protection) ordinaryText(text, dir string) bool {
 	}
 	var few [8]string
 	for _, name := range spellings(few[:0], text) {
-		if !l.ordinaryName(name, dir) || named && (l.directory(name) || l.nameIsSecret(name)) {
+		if !l.ordinaryName(name, dir) || named && l.named.any(name) && (l.directory(name) || l.nameIsSecret(name)) {
 			return false
 		}
 	}
@@ -220,6 +220,16 @@ func (l *secretList) ordinaryName(name, dir string) bool {
 // last slash.
 func (l *secretList) pathAcross(gram uint32, dir, name string) bool {
 	return l.pathsBy.grams.has(gram) && slices.ContainsFunc(l.pathsBy.by[gram], func(i int) bool {
-		return strings.Contains(dir+"/"+name, l.paths[i].glob.need)
+		return across(l.paths[i].glob.need, dir, name)
 	})
+}
+
+// across says whether a text stands in dir/name over the slash between the two.
+func across(text, dir, name string) bool {
+	for i := range len(text) {
+		if text[i] == '/' && strings.HasSuffix(dir, text[:i]) && strings.HasPrefix(name, text[i+1:]) {
+			return true
+		}
+	}
+	return false
 }
