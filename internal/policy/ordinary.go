@@ -35,6 +35,7 @@ type ordinaryDir struct {
 	led       led
 	known, is bool
 	linkless  bool // nothing in it can be a link
+	asked     int  // names that were asked for a link
 	folded    string
 }
 
@@ -96,14 +97,23 @@ func (e *scope) linked(text string) bool {
 	if e.ordinaryAt.linkless {
 		return false
 	}
+	d := &e.ordinaryAt
 	var few [8]string
 	for _, t := range spellings(few[:0], text) {
-		if _, err := e.readlink(e.ordinaryAt.dir + "/" + t); err == nil {
+		if d.asked++; d.asked == fewAsked && e.linkless != nil && !automounted(d.dir) {
+			if d.linkless = noLinkIn(d.dir); d.linkless {
+				return false
+			}
+		}
+		if _, err := e.readlink(d.dir + "/" + t); err == nil {
 			return true
 		}
 	}
 	return false
 }
+
+// fewAsked names are asked for a link one by one; of more the directory is asked for all of its names.
+const fewAsked = 8
 
 func (e *scope) ordinaryDir(p *protection, dir string) *ordinaryDir {
 	d := &e.ordinaryAt

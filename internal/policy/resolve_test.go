@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -81,5 +82,40 @@ func TestResolveLinkless(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A directory that is said to hold no link holds none, in any spelling; a link in it is seen wherever it is listed.
+func TestNoLinkIn(t *testing.T) {
+	if noLinkIn("/proc/self") || noLinkIn("/none/at/all") || noLinkIn("/dev/null") {
+		t.Error("of these nothing is known")
+	}
+	dir := t.TempDir()
+	known := noLinkIn(dir) // on Linux, on most file systems
+	for i := range 600 {   // more than are read at once, and than are read at all
+		if i%100 == 0 {
+			if got := noLinkIn(dir); got && (!known || i > 500) || known && !got && i < 200 {
+				t.Errorf("%d files: %v", i, got)
+			}
+			link := filepath.Join(dir, "link")
+			if err := os.Symlink("nowhere", link); err != nil {
+				t.Fatal(err)
+			}
+			if noLinkIn(dir) {
+				t.Errorf("%d files and a link", i)
+			}
+			if err := os.Remove(link); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file-with-a-long-name-%060d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "to")); err != nil {
+		t.Fatal(err)
+	}
+	if noLinkIn(filepath.Join(dir, "to")) {
+		t.Error("a directory by a link")
 	}
 }
