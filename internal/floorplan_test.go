@@ -345,7 +345,7 @@ var modules = []struct {
 	{"golang.org/x/crypto", "internal/relay/certificate", ""},
 	{"golang.org/x/mod", "cmd/assent internal/audit internal/setup/doctor internal/setup/update internal/store/tree", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
-	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/host/executor internal/setup/doctor", ""},
+	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/host/executor internal/policy internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},
 	{"golang.org/x/time", "internal/relay internal/relay/tunnel internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},

@@ -68,14 +68,14 @@ func readAlike(text string) (map[string][]alikeRow, error) {
 	return table, nil
 }
 
-// alikeKnown says whether the table knows a program.
-func alikeKnown(program string) bool { return alikeTable()[program] != nil }
-
 // alikeCommands yields what a command may do as well, in the words of another one.
-func alikeCommands(base string, argv []shell.Word) func(func([]shell.Word) bool) {
+func (p *program) alikeCommands(base string, argv []shell.Word) func(func([]shell.Word) bool) {
 	return func(yield func([]shell.Word) bool) {
-		for i := range alikeTable()[base] {
-			row := &alikeTable()[base][i]
+		for i := range p.alike {
+			row := &p.alike[i]
+			if len(row.words) > 0 && len(argv) > 1 && argv[1].Static && argv[1].Text != row.words[0] && !strings.HasPrefix(argv[1].Prefix, "-") {
+				continue // another command, as most are
+			}
 			rest, is := row.rest(argv[1:])
 			if !is {
 				continue
@@ -156,7 +156,7 @@ func (s *Set) alikeGuards(u *shell.Unit, e *scope, o *outcome) {
 			return
 		}
 		base := argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:]
-		for words := range alikeCommands(base, argv) {
+		for words := range e.programOf(base).alikeCommands(base, argv) {
 			if s.guards.byProgram[words[0].Text] == nil {
 				continue
 			}
@@ -178,7 +178,7 @@ func (s *Set) alikeGuards(u *shell.Unit, e *scope, o *outcome) {
 		look(argv)
 	}
 	if len(u.Argv) > 0 && u.Argv[0].Static {
-		for _, words := range sameCommands(u.Base, u.Argv) {
+		for _, words := range e.programOf(u.Base).sameCommands(u.Base, u.Argv) {
 			look(words)
 		}
 	}

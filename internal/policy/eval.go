@@ -223,8 +223,9 @@ func (s *Set) evalOne(c *Call, explain bool) Explanation {
 	e := newScope()
 	defer e.release()
 	e.call, e.tool = c, tools.Of(c.Tool)
-	e.readlink = e.remembered(s.readlink)
+	e.readlink, e.linkless = e.remembered(s.readlink), s.linkless
 	if c.Elsewhere {
+		e.linkless = nil
 		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
 	}
 	e.cwd, e.project, e.home = clean(c.Cwd), clean(c.Project), clean(c.Home)

@@ -41,7 +41,7 @@ func ReadPacks(home string, names ...string) (*Set, error) {
 // scopeOf is what the parts of a call are looked at with.
 func (s *Set) scopeOf(c *Call) *scope {
 	e := &scope{call: c, tool: tools.Of(c.Tool)}
-	e.readlink = s.readlink
+	e.readlink, e.linkless = s.readlink, s.linkless
 	e.cwd, e.project, e.home = clean(c.Cwd), clean(c.Project), clean(c.Home)
 	if e.project == "" {
 		e.project = e.cwd
@@ -66,7 +66,7 @@ func (s *Set) CommandFacts(c *Call, script *shell.Script) []Facts {
 			if r, _ := s.commandAllowed(u, e); r != nil {
 				f.Pack = r.file
 			} else if len(u.Argv) > 0 {
-				f.Door, _ = opened(u.Base, u.Argv[1:], make([]bool, len(u.Argv)-1))
+				f.Door, _ = programOf(u.Base).opened(u.Base, u.Argv[1:], make([]bool, len(u.Argv)-1))
 			}
 		}
 	}

@@ -126,7 +126,7 @@ func textGlob(src string) glob {
 			g.tokens = append(g.tokens, token{kind: anything})
 		}
 	}
-	g.plain = plainTokens(g.tokens)
+	g.need, g.plain = longestLiteral(g.tokens), plainTokens(g.tokens)
 	return g
 }
 

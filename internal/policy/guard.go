@@ -34,7 +34,7 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 	if found == no && (m.text == nil || m.text.src[0] != '*') {
 		return no
 	}
-	how := waysOf(argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:])
+	how := e.programOf(argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:]).ways
 	args := m.argsGuarded(argv[1:], how, e)
 	if short := withoutGroup(argv); short != nil && args != yes {
 		args = args.or(m.argsGuarded(short, how, e))

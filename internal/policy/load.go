@@ -70,6 +70,7 @@ type Set struct {
 	tests    []fileTests
 	protect  *protection
 	readlink func(string) (string, error) // nil: no links, for the tests of a file
+	linkless func(string) (none, there bool)
 
 	shadows bool // there are shadow rules
 
@@ -96,7 +97,7 @@ func Load(sources []Source, o LoadOptions) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.readlink = readlink
+	s.readlink, s.linkless = readlink, linkless
 	for _, f := range files {
 		if len(f.tests) == 0 {
 			continue

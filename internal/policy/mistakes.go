@@ -76,7 +76,7 @@ func (s *Set) onlyThis(r *rule) (command string, by *rule) {
 		return "", nil
 	}
 	name := m.programs[0].src
-	if alikeKnown(name) || verbNames[name] != nil || waysOf(name) != 0 {
+	if programOf(name).alike != nil || verbNames[name] != nil || waysOf(name) != 0 {
 		return "", nil
 	}
 	for _, a := range s.rules {

@@ -66,6 +66,12 @@ func (e *surroundings) networkPlace(at string) bool {
 // Nothing is looked up there: the look would be the connection.
 func automounter(top string) bool { return slices.Contains(automounters, top) }
 
+// automounted says whether a clean absolute path lies in such a directory.
+func automounted(at string) bool {
+	top, _, _ := strings.Cut(at[1:], "/")
+	return automounter(fold(top))
+}
+
 // networkFile says whether a path may name another machine, as it is spelled or where links lead.
 func (e *surroundings) networkFile(at resolvedPath) bool {
 	return e.networkPlace(at.spelled) || slices.ContainsFunc(at.real, func(r string) bool { return r != "" && r != at.spelled && e.networkPlace(r) })

@@ -35,6 +35,7 @@ type ordinaryDir struct {
 	led       led
 	known, is bool
 	linkless  bool // nothing in it can be a link
+	asked     int  // names that were asked for a link
 	folded    string
 }
 
@@ -96,14 +97,23 @@ func (e *scope) linked(text string) bool {
 	if e.ordinaryAt.linkless {
 		return false
 	}
+	d := &e.ordinaryAt
 	var few [8]string
 	for _, t := range spellings(few[:0], text) {
-		if _, err := e.readlink(e.ordinaryAt.dir + "/" + t); err == nil {
+		if d.asked++; d.asked == fewAsked && e.linkless != nil && !automounted(d.dir) {
+			if d.linkless = noLinkIn(d.dir); d.linkless {
+				return false
+			}
+		}
+		if _, err := e.readlink(d.dir + "/" + t); err == nil {
 			return true
 		}
 	}
 	return false
 }
+
+// fewAsked names are asked for a link one by one; of more the directory is asked for all of its names.
+const fewAsked = 8
 
 func (e *scope) ordinaryDir(p *protection, dir string) *ordinaryDir {
 	d := &e.ordinaryAt
@@ -200,7 +210,7 @@ func (p *protection) ordinaryText(text, dir string) bool {
 	}
 	var few [8]string
 	for _, name := range spellings(few[:0], text) {
-		if !l.ordinaryName(name, dir) || named && (l.directory(name) || l.nameIsSecret(name)) {
+		if !l.ordinaryName(name, dir) || named && l.named.any(name) && (l.directory(name) || l.nameIsSecret(name)) {
 			return false
 		}
 	}
@@ -220,6 +230,16 @@ func (l *secretList) ordinaryName(name, dir string) bool {
 // last slash.
 func (l *secretList) pathAcross(gram uint32, dir, name string) bool {
 	return l.pathsBy.grams.has(gram) && slices.ContainsFunc(l.pathsBy.by[gram], func(i int) bool {
-		return strings.Contains(dir+"/"+name, l.paths[i].glob.need)
+		return across(l.paths[i].glob.need, dir, name)
 	})
+}
+
+// across says whether a text stands in dir/name over the slash between the two.
+func across(text, dir, name string) bool {
+	for i := range len(text) {
+		if text[i] == '/' && strings.HasSuffix(dir, text[:i]) && strings.HasPrefix(name, text[i+1:]) {
+			return true
+		}
+	}
+	return false
 }

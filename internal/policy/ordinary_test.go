@@ -67,7 +67,7 @@ func TestOrdinaryWords(t *testing.T) {
 				continue
 			}
 			e := newScope()
-			e.call, e.readlink = &Call{}, e.remembered(readlink)
+			e.call, e.readlink, e.linkless = &Call{}, e.remembered(readlink), linkless
 			e.cwd, e.project, e.home = filepath.Join(home, "p"), filepath.Join(home, "p"), home
 			for _, base := range []string{"cat", "git"} {
 				for _, w := range words {

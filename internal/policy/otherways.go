@@ -11,7 +11,7 @@ import (
 // docker image push is docker push, kill -KILL is kill -9. They are looked for, too.
 
 // sameCommands returns what a command also is, in the words of which a rule may speak.
-func sameCommands(base string, argv []shell.Word) (all [][]shell.Word) {
+func (p *program) sameCommands(base string, argv []shell.Word) (all [][]shell.Word) {
 	rest := argv[1:]
 	with := func(names string, rest []shell.Word) {
 		words := make([]shell.Word, 0, len(rest)+2)
@@ -20,8 +20,8 @@ func sameCommands(base string, argv []shell.Word) (all [][]shell.Word) {
 		}
 		all = append(all, append(words, rest...))
 	}
-	if names := programOf(base).otherNames; names != "" {
-		for name := range strings.SplitSeq(names, ",") {
+	if p.otherNames != "" {
+		for name := range strings.SplitSeq(p.otherNames, ",") {
 			if name != "" {
 				with(name, rest)
 			}
@@ -229,7 +229,7 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 			}
 		}
 	}
-	if waysOf(u.Base)&inAnyOrder != 0 && !u.DenyOnly { // make RUN='rm -r x'
+	if e.programOf(u.Base).ways&inAnyOrder != 0 && !u.DenyOnly { // make RUN='rm -r x'
 		for _, w := range u.Argv[1:] {
 			if name, value, is := strings.Cut(w.Text, "="); is && value != "" && name != "" && name[0] != '-' && e.spend(20+len(value)/8) {
 				for _, inner := range shell.Read(value, shell.Options{Dir: u.Dir, Home: e.home, Project: e.project}).Units {

@@ -16,6 +16,8 @@ type surroundings struct {
 	cwd, project, home string
 	// readlink is os.Readlink, or a function that knows no links.
 	readlink func(string) (string, error)
+	// linkless is the function of that name; nil where readlink is not that of the system.
+	linkless func(string) (none, there bool)
 
 	realProject, realHome string // with links resolved; filled when first needed
 	// start is the directory that most paths begin with, and where its links lead; see resolve.
@@ -228,15 +230,23 @@ func (e *surroundings) resolve(full string) string {
 	}
 	at, rest, links := "/", full, 0
 	gone := 0 // how long the part of at is that does not exist: below it there is no link
-	switch {
-	case e.start == "" && e.cwd != "" && full != e.cwd:
+	if e.start == "" && e.cwd != "" {
 		e.start = e.cwd
 		e.realStart = e.resolve(e.cwd)
 		e.startGone = e.lastGone
-		fallthrough
-	default:
-		if more, ok := under(e.start, full); ok && more != "" && e.start != "" && e.realStart != "" {
-			at, rest, gone = e.realStart, more, e.startGone
+	}
+	switch more, below := under(e.start, full); {
+	case e.start == "":
+	case below && e.realStart != "":
+		at, rest, gone = e.realStart, more, e.startGone
+	case automounted(e.start):
+	case e.realStart == e.start && lies(full, e.start): // no part of it is a link
+		at, rest = full, ""
+	case full == e.start && e.linkless != nil:
+		if none, there := e.linkless(full); none {
+			if at, rest = full, ""; !there {
+				gone = len(full)
+			}
 		}
 	}
 	if more, ok := under(e.last, full); ok && len(e.last) > len(e.start) {

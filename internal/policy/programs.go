@@ -37,6 +37,9 @@ var programs = sync.OnceValue(func() *programLists {
 	for name, doors := range sideTable() {
 		all.get(name).doors = doors
 	}
+	for name, rows := range alikeTable() {
+		all.get(name).alike = rows
+	}
 	return all
 })
 
@@ -62,6 +65,7 @@ type program struct {
 	otherNames                          string
 	commands                            shell.Names   // that it has itself; nil: not known
 	doors                               *programDoors // nil: none are known
+	alike                               []alikeRow    // what else its commands may do
 }
 
 // unknownProgram is one of which nothing is said.

@@ -27,7 +27,7 @@ func (m *commandMatch) sideDoor(u *shell.Unit) (word, why string) {
 	if w := m.elsewhere(u.Base, words, mine); w != "" {
 		return w, "is not what the rule names"
 	}
-	return opened(u.Base, words, mine)
+	return programOf(u.Base).opened(u.Base, words, mine)
 }
 
 const sideWhy = "writes a file, runs a program or works elsewhere: a rule must name it"
@@ -70,15 +70,14 @@ func shown(w shell.Word) string {
 }
 
 // opened finds the side door of a program, or of one that it runs with the words that follow.
-func opened(program string, words []shell.Word, mine []bool) (word, why string) {
+func (p *program) opened(program string, words []shell.Word, mine []bool) (word, why string) {
 	if sideTable() == nil {
 		return program, "cannot be looked up in the table of side doors"
 	}
 	if w := sideWord(program, words, mine); w != "" {
 		return w, sideWhy
 	}
-	known := programOf(program)
-	if doors := known.doors; doors != nil {
+	if doors := p.doors; doors != nil {
 		group, h := doors.applying(words)
 		w, values := uncertain(program, words, mine, h)
 		if w != "" {
@@ -103,14 +102,14 @@ func opened(program string, words []shell.Word, mine []bool) (word, why string) 
 			}
 		}
 	}
-	if known.runsOperand {
+	if p.runsOperand {
 		for i, w := range words {
 			if !w.Static || strings.HasPrefix(w.Text, "-") {
 				continue
 			}
 			name, _, _ := strings.Cut(w.Text[strings.LastIndexByte(w.Text, '/')+1:], "@")
-			if name != program && (programOf(name).doors != nil || hasSideWords(name)) {
-				return opened(name, words[i+1:], mine[i+1:])
+			if inner := programOf(name); name != program && (inner.doors != nil || hasSideWords(name)) {
+				return inner.opened(name, words[i+1:], mine[i+1:])
 			}
 		}
 	}

@@ -39,7 +39,17 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 	}
 	table := make(map[string]*programDoors, len(rows))
 	for program, mine := range rows {
-		table[program] = &programDoors{rows: mine, starts: slices.ContainsFunc(mine, func(r *doorRow) bool { return r.starts })}
+		doors := &programDoors{rows: mine, starts: slices.ContainsFunc(mine, func(r *doorRow) bool { return r.starts }), first: map[string]uint64{}}
+		for i, r := range mine {
+			if len(r.subs) == 0 {
+				doors.always |= 1 << i
+				continue
+			}
+			for _, word := range r.subs[0] {
+				doors.first[word] |= 1 << i
+			}
+		}
+		table[program] = doors
 	}
 	return table
 })
@@ -49,6 +59,9 @@ var sideTable = sync.OnceValue(func() map[string]*programDoors {
 type programDoors struct {
 	rows   []*doorRow
 	starts bool // one of its words may name another program, which it starts
+	// The bits of rows for any command, and of those for a command whose first word this is; of at most 64 rows.
+	always uint64
+	first  map[string]uint64
 
 	mu     sync.RWMutex
 	groups map[uint64]*harmless // by the bits of the rows that apply; at most maxGroups
@@ -67,7 +80,14 @@ func (p *programDoors) applying(words []shell.Word) (group uint64, h *harmless) 
 		}
 		return ^uint64(0), h
 	}
+	may := ^uint64(0)
+	if len(words) > 0 && words[0].Static && !strings.HasPrefix(words[0].Prefix, "-") && !strings.HasPrefix(words[0].Prefix, "+") {
+		may = p.always | p.first[words[0].Text] // it is the subcommand
+	}
 	for i, r := range p.rows {
+		if may&(1<<i) == 0 {
+			continue
+		}
 		if _, ok := r.applies(words); ok {
 			group |= 1 << i
 		}

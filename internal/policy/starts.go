@@ -60,10 +60,11 @@ func started(u *shell.Unit, e *scope) []shell.Unit {
 			continue
 		}
 		base := argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:]
-		for _, words := range sameCommands(base, argv) {
+		known := e.programOf(base)
+		for _, words := range known.sameCommands(base, argv) {
 			add(words)
 		}
-		for i := range openings(base, argv[1:]) {
+		for i := range known.openings(base, argv[1:]) {
 			w := argv[1+i]
 			for _, text := range insides(w.Text) {
 				read(text)
@@ -85,11 +86,11 @@ func started(u *shell.Unit, e *scope) []shell.Unit {
 }
 
 // openings yields the index of each word that opens a side door.
-func openings(program string, words []shell.Word) func(func(int) bool) {
+func (p *program) openings(program string, words []shell.Word) func(func(int) bool) {
 	return func(yield func(int) bool) {
 		mine := make([]bool, len(words)) // what was found is left out of the next look
 		for range 8 {
-			door, why := opened(program, words, mine)
+			door, why := p.opened(program, words, mine)
 			if door == "" {
 				return
 			}
