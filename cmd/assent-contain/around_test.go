@@ -138,7 +138,7 @@ func TestOwnProgram(t *testing.T) {
 		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: leads}
 		if os.Geteuid() == 0 { // of root the kernel keeps more away: what is contained has fewer rights
 			c.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
-			for dir := w.home; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+			for _, dir := range []string{w.home, filepath.Dir(w.home), filepath.Dir(filepath.Dir(w.home))} { // and no further: what is above is everybody's
 				if err := os.Chmod(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -233,7 +233,8 @@ func TestPipesAndDevices(t *testing.T) {
 		text += "; head -c 5 a/zero; (exec 3<a/zero) && echo opened"
 	}
 	r := w.contained(t, text)
-	if r.out != "SHOWN\n" || !strings.Contains(r.errs, "could not read these, which may hold secrets: pipe") {
+	told, _, _ := strings.Cut(r.errs[max(0, strings.Index(r.errs, "could not read these")):], "\n")
+	if r.out != "SHOWN\n" || !strings.Contains(told, "pipe") {
 		t.Errorf("%+v", r)
 	}
 	b := make([]byte, 100)
