@@ -18,7 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -103,16 +103,28 @@ func (t *Terminal) Key(ctx context.Context, keys ...string) error {
 	return err
 }
 
-// Type types a text, and waits until it is on the screen once more than before.
+// Type types a text, and waits until it is on the screen once more than before, or lower: what an earlier turn draws
+// late may move an older one out of sight meanwhile.
 func (t *Terminal) Type(ctx context.Context, text string) error {
 	screen, err := t.Screen(ctx)
 	if err != nil {
 		return err
 	}
-	n := strings.Count(screen, text)
+	n, below := strings.Count(screen, text), linesBelow(screen, text)
 	if err := t.Send(ctx, text); err != nil {
 		return err
 	}
-	_, err = t.Wait(ctx, regexp.MustCompile(fmt.Sprintf(`(?s)(%s.*){%d}`, regexp.QuoteMeta(text), n+1)))
+	_, err = t.Until(ctx, text+", typed", func(now string) bool { return strings.Count(now, text) > n || linesBelow(now, text) < below })
 	return err
+}
+
+// linesBelow is how many lines the screen has below the last one with a text; more than it has, if none does.
+func linesBelow(screen, text string) int {
+	lines := strings.Split(screen, "\n")
+	for i, line := range slices.Backward(lines) {
+		if strings.Contains(line, text) {
+			return len(lines) - 1 - i
+		}
+	}
+	return len(lines)
 }
