@@ -7,18 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // Write puts a file with this text and mode in place, whatever the umask says, and returns when it would outlive a
-// power cut. The error is a *fs.PathError or what prepare returned, the same each time for the same trouble; then the file is what it was, but for
+// power cut. The error is a *fs.PathError, the same each time for the same trouble; then the file is what it was, but for
 // an error of syncing its directory, after which both are possible.
 func Write(path string, text []byte, mode fs.FileMode) error {
-	return Replace(path, text, func(f *os.File) error { return f.Chmod(mode) })
+	return Replace(path, text, func(f *os.File) error { return named(f.Chmod(mode), path) })
 }
 
 // Replace is Write for a file that needs more than a mode: prepare gets it before it has its name, with the text in it
-// and for its owner only. text may be nil, if prepare writes.
+// and for its owner only. text may be nil, if prepare writes. An error of prepare is returned as it is.
 func Replace(path string, text []byte, prepare func(*os.File) error) error {
 	if err := put(path, text, prepare, true); err != nil {
 		return err
@@ -36,25 +38,50 @@ func WriteVolatile(path string, text []byte) error {
 }
 
 func put(path string, text []byte, prepare func(*os.File) error, sync bool) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.new") // mode 0600
+	sweep(path)
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+suffix) // mode 0600
 	if err != nil {
 		return named(err, path)
 	}
 	_, err = f.Write(text)
-	if err == nil {
+	if err = named(err, path); err == nil {
 		err = prepare(f)
 	}
 	if err == nil && sync {
-		err = f.Sync()
+		err = named(f.Sync(), path)
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	if closeErr := f.Close(); err == nil {
+		err = named(closeErr, path)
+	}
+	if err == nil {
+		err = named(os.Rename(f.Name(), path), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return named(err, path)
 	}
-	return nil
+	return err
+}
+
+// Temporary files end in suffix. One that nobody has written to for as long as stale was left by a writer that was killed.
+const (
+	suffix = ".new"
+	stale  = time.Hour
+)
+
+// sweep removes what killed writers of a file have left, so that it does not become more and more.
+func sweep(path string) {
+	dir := filepath.Dir(path)
+	entries, _ := os.ReadDir(dir) // what is not seen is left
+	for _, e := range entries {
+		rest, is := strings.CutPrefix(e.Name(), "."+filepath.Base(path)+".")
+		number, isOurs := strings.CutSuffix(rest, suffix)
+		if !is || !isOurs || number == "" || strings.Trim(number, "0123456789") != "" {
+			continue
+		}
+		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() && time.Since(fi.ModTime()) > stale {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // named is an error with the file's own name in the place of the temporary one.

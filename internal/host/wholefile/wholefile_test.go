@@ -2,10 +2,13 @@ package wholefile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 )
 
 // one returns the only file in dir, and fails if there is another: nothing is left lying about.
@@ -90,6 +93,35 @@ func TestLinkIsReplaced(t *testing.T) {
 	}
 }
 
+// TestKilled: what a killed writer left goes, and nothing else.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-2 * stale)
+	for _, name := range []string{".a.123.new", ".a.x.new", ".b.123.new", "a.123.new", ".a..new"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".a.456.new"), nil, 0o600); err != nil { // another writer is at it
+		t.Fatal(err)
+	}
+	if err := Write(filepath.Join(dir, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".a..new", ".a.456.new", ".a.x.new", ".b.123.new", "a", "a.123.new"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, %v, want %q", names, err, want)
+	}
+}
+
 // TestFailed: what fails leaves the file as it was, and nothing beside it.
 func TestFailed(t *testing.T) {
 	dir := t.TempDir()
@@ -97,8 +129,8 @@ func TestFailed(t *testing.T) {
 	if err := Write(path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	no := errors.New("no")
-	if err := Replace(path, []byte("new"), func(*os.File) error { return no }); !errors.Is(err, no) {
+	no := fmt.Errorf("ask the broker: %w", &fs.PathError{Op: "open", Path: "runtime.json", Err: fs.ErrNotExist}) // of another file
+	if err := Replace(path, []byte("new"), func(*os.File) error { return no }); err != no {
 		t.Errorf("%v", err)
 	}
 	if text, _ := one(t, dir); text != "old" {
