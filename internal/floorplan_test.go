@@ -155,7 +155,7 @@ var plan = []struct {
 	{"internal/auth/signed", "internal/hook internal/text/digest", "a signature is checked without knowing whose device it is, and by programs that are no broker"},
 	{"internal/auth/strict", "hookclient internal/agent/claude internal/auth/signed internal/hook internal/host/regular internal/host/wholefile internal/policy internal/setup/programs internal/text/show internal/text/strictjson", "it believes no broker, and so knows none but what the hook client hands on"},
 
-	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/host/regular internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
 	{"internal/ci/report", "internal/host/wholefile", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -343,7 +343,7 @@ var modules = []struct {
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/host/optin internal/outlet/notify internal/policy internal/policy/suggest internal/text/strictyaml", ""},
 	{"golang.org/x/crypto", "internal/relay/certificate", ""},
-	{"golang.org/x/mod", "cmd/assent internal/audit internal/setup/doctor internal/setup/update internal/store/tree", ""},
+	{"golang.org/x/mod", "internal/audit internal/setup/doctor internal/setup/update internal/store/tree", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/host/executor internal/policy internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},

@@ -7,11 +7,9 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
 	"assent/hookclient"
 	"assent/internal/api"
@@ -207,7 +205,7 @@ behind that.`,
 			}
 			opts := audit.VerifyOptions{Decode: stream.DecodeEntry, Skew: skew}
 			var err error
-			if opts.Keys, err = readKeys(keys); err != nil {
+			if opts.Keys, err = audit.ReadKeys(keys); err != nil {
 				return err
 			}
 			if opts.TrustRules, err = keysSince("--trust-rules", rulesKeys); err != nil {
@@ -350,31 +348,6 @@ func keysSince(flag string, values []string) (map[string]time.Time, error) {
 			return nil, usagef("%s %s: %w", flag, value, err)
 		}
 		keys[t.Thumbprint] = t.Since
-	}
-	return keys, nil
-}
-
-// readKeys reads keys, each as it is or in a file, one a line.
-func readKeys(named []string) (keys []note.Verifier, err error) {
-	for _, name := range named {
-		text := name
-		if b, err := os.ReadFile(name); err == nil {
-			text = string(b)
-		}
-		n := len(keys)
-		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); line == "" {
-				continue
-			}
-			v, err := note.NewVerifier(line)
-			if err != nil {
-				return nil, fmt.Errorf("--key %s is no key and no file of keys: it looks like assent/…+…+…, see assent audit checkpoint --key", name)
-			}
-			keys = append(keys, v)
-		}
-		if len(keys) == n {
-			return nil, fmt.Errorf("--key %s has no key: see assent audit checkpoint --key", name)
-		}
 	}
 	return keys, nil
 }

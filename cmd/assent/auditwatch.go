@@ -43,7 +43,7 @@ broker itself names is believed.`,
 			if skew < time.Second {
 				return usagef("want --skew of a second or more, such as 5m")
 			}
-			known, err := readKeys(keys)
+			known, err := audit.ReadKeys(keys)
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,11 @@ import (
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/copilot"
 	copilotinstall "assent/internal/agent/copilot/install"
+	"assent/internal/host/regular"
 )
+
+// maxHooks bounds a file of hooks, in bytes.
+const maxHooks = 1 << 20
 
 // copilotCLI is the Copilot CLI, which takes a directory with a plugin, and so hooks, on its command line.
 type copilotCLI struct{}
@@ -73,7 +77,7 @@ func (copilotCLI) others(r *run) {
 	if home, err := copilotinstall.Home(os.Getenv); err == nil {
 		files, _ := filepath.Glob(filepath.Join(filepath.Dir(copilotinstall.File(home)), "*.json"))
 		for _, f := range files {
-			if b, err := os.ReadFile(f); err != nil || strings.Contains(string(b), `"permissionRequest"`) {
+			if b, err := regular.Read(f, maxHooks, 0); err != nil || strings.Contains(string(b), `"permissionRequest"`) {
 				r.problem("second-decider", "hooks in "+f+" answer permission requests too: both are asked, and this report may not see the other answer", false)
 			}
 		}
