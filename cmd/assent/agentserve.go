@@ -74,7 +74,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		if path == "" || !executor.Working(a.sessionsDir()) {
 			return err
 		}
-		logf("%v; until that is mended, what works here can be cancelled, and takes no prompts", err)
+		logf("%v; until that is fixed, what works here can be cancelled, and takes no prompts", err)
 		file = optin.File{}
 	}
 	if name == "" {

@@ -17,7 +17,7 @@ import (
 )
 
 // An agent whose program is not logged in fails its turn, with what to do; the doctor says so before; and the session
-// goes on once that is mended.
+// goes on once that is fixed.
 func TestHostIsNotLoggedIn(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)

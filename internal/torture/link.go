@@ -8,7 +8,7 @@ import (
 )
 
 // link carries the connections from one process to another. While it is cut nothing passes, and nobody is told,
-// as in a network; connections that were there then end when it is mended.
+// as in a network; connections that were there then end when it is repaired.
 type link struct {
 	from, to string // names of processes
 	target   string
@@ -112,7 +112,7 @@ func (l *link) drop(c net.Conn) {
 	delete(l.conns, c)
 }
 
-// set cuts the link, or mends it: what was connected through the cut is lost then.
+// set cuts the link, or repairs it: what was connected through the cut is lost then.
 func (l *link) set(whole bool) {
 	if l.whole.Load() == whole {
 		return

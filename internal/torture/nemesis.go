@@ -58,7 +58,7 @@ func (o *Options) possible() (names []string) {
 
 // strike is one thing that is done.
 type strike struct {
-	after time.Duration // since the one before it was mended
+	after time.Duration // since the one before it was repaired
 	kind  string
 	at    int           // which process, or link
 	lasts time.Duration // until it is mended

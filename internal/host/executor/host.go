@@ -396,7 +396,7 @@ func (h *Host) timeoutOf(agent string, started time.Duration) time.Duration {
 		return t
 	case started == 0:
 		return unnamed
-	case err != nil: // what the file will say once it is mended is not known
+	case err != nil: // what the file will say once it is fixed is not known
 		return started
 	}
 	return min(started, unnamed) // the agent was taken out of the file

@@ -18,7 +18,7 @@ import (
 // poll takes in what the process did since.
 func (s *session) poll(now time.Time) {
 	if s.broken != nil {
-		s.mend(now)
+		s.tryJournal(now)
 	}
 	if !s.runs || s.broken != nil && s.in == nil {
 		return

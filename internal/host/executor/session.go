@@ -118,9 +118,9 @@ func (s *session) unwritten(err error) {
 	}
 }
 
-// mend finds out whether the journal can be written again: the disk was full, and is not any more. What the process
+// tryJournal finds out whether the journal can be written again: the disk was full, and is not any more. What the process
 // did meanwhile is not known for certain, so it ends.
-func (s *session) mend(now time.Time) {
+func (s *session) tryJournal(now time.Time) {
 	if now.Sub(s.lookedAt) < lookEvery {
 		return
 	}

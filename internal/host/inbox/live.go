@@ -103,7 +103,7 @@ func writer(s Session, name string) int {
 // list returns the names of the files that have to be read.
 func list(dir string) (names []string, err error) {
 	unsure := func(err error) error {
-		return fmt.Errorf("%w: %w; mend that on the machine where it is", ErrUnsure, err)
+		return fmt.Errorf("%w: %w; fix that on the machine where it is", ErrUnsure, err)
 	}
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe that an agent put there would never open
 	if errors.Is(err, fs.ErrNotExist) {

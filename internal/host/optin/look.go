@@ -140,7 +140,7 @@ func (s Surroundings) lookAccepted(a Agent) Finding {
 	f := Finding{Name: "accepted", Refused: true}
 	b, err := Bring(a.Project, s.Home)
 	if err != nil {
-		f.Detail, f.Fix = "what the project has for Claude Code cannot be looked at: "+err.Error(), "mend that; only what was looked at can be accepted"
+		f.Detail, f.Fix = "what the project has for Claude Code cannot be looked at: "+err.Error(), "fix that; only what was looked at can be accepted"
 		return f
 	}
 	if b.Digest == "" {
@@ -180,7 +180,7 @@ func (s Surroundings) lookMode(a Agent) Finding {
 	for _, x := range install.Survey(install.Options{Home: s.Home, ManagedDir: s.ManagedDir}, a.Project, "") {
 		switch {
 		case x.Err != nil:
-			f.Detail, f.Fix = fmt.Sprintf("%s cannot be read: %v", x.Path, x.Err), "mend the file"
+			f.Detail, f.Fix = fmt.Sprintf("%s cannot be read: %v", x.Path, x.Err), "fix the file"
 		case x.DefaultMode != "" && !slices.Contains(install.Modes, x.DefaultMode):
 			f.Detail, f.Fix = fmt.Sprintf("%s says mode %s, in which Claude Code decides without asking", x.Path, x.DefaultMode), "set permissions.defaultMode to one of "+strings.Join(install.Modes, ", ")
 		case x.DisableAllHooks:
