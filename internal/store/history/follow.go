@@ -75,6 +75,7 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 			if err != nil {
 				return err
 			}
+			h.unknown()
 			if again == tidyEvery { // all that is too old has gone
 				if err := h.allowed.load(w); err != nil {
 					return err
@@ -94,6 +95,7 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 				if err := w.shrinkMemory(); err != nil {
 					return err
 				}
+				h.unknown()
 				rested = true
 			}
 			continue
@@ -203,6 +205,7 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 	if err := h.allowed.add(w, w.settled); err != nil {
 		return false, err
 	}
+	h.stands(w)
 	h.watchers.notify(news)
 	h.setCursor(w.cursor)
 	return steps < batchSmall && w.bytes < batchBytes/8, nil

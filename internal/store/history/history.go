@@ -101,6 +101,9 @@ type History struct {
 	db      *db           // guarded by mu; nil while there is none
 	why     error         // guarded by mu; why there is none
 	cursor  cursor        // guarded by mu; what is committed
+	// standing are sessions whose folds are in memory, as they are committed: those that something happens in are
+	// asked for all the time, and need not be read back from the file. By id, and at most maxStates.
+	standing map[string]standing // guarded by mu
 	changed chan struct{} // guarded by mu; closed and replaced when one of these changes
 }
 
@@ -260,7 +263,7 @@ func (h *History) committed() cursor {
 func (h *History) setDB(d *db, why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.db, h.why = d, why
+	h.db, h.why, h.standing = d, why, nil
 	h.changedLocked()
 }
 
