@@ -21,8 +21,7 @@ func TestStandingIsTheFile(t *testing.T) {
 		r.catchUp()
 		for i := range agents {
 			id := fmt.Sprintf("session-%d", i)
-			got, known := h.standsNow(id, time.Now())
-			if !known {
+			if _, known := h.standsNow(id, time.Now()); !known {
 				t.Fatalf("%s is not in memory", id)
 			}
 			list, err := h.sessions(t.Context(), `WHERE id = ?`, id)
@@ -43,7 +42,7 @@ func TestStandingIsTheFile(t *testing.T) {
 			want := list[0]
 			for _, later := range []time.Duration{-time.Hour, 0, 30 * time.Second, 61 * time.Second, stillAfter, 24 * time.Hour} {
 				now := time.Now().Add(later)
-				got, _ = h.standsNow(id, now)
+				got, _ := h.standsNow(id, now)
 				want.Info = fold.Info(now)
 				if a, b := asJSON(t, got), asJSON(t, want); a != b {
 					t.Errorf("%s, %s later, in memory\n%s\nin the file\n%s", id, later, a, b)
