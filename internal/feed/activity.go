@@ -100,20 +100,21 @@ func (a *activity) interrupted(s *state, at int64) {
 	a.idle(at)
 }
 
-// agentState is what the agent does at now, and since when.
-func (s *state) agentState(now int64) (AgentState, int64) {
+// agentState is what the agent does, and since when, and from when on it is taken to wait for input instead, 0:
+// by time alone it never is.
+func (s *state) agentState() (st AgentState, since, waits int64) {
 	a := s.Activity
 	if a.State == StateExited {
-		return a.State, a.Since
+		return a.State, a.Since, 0
 	}
 	if st, since := s.waitsFor(); st != "" {
-		return st, since
+		return st, since, 0
 	}
-	switch {
-	case a.State == "":
-		return StateUnknown, s.Entity.StartedAt
-	case a.IdleSince > 0 && now-a.IdleSince >= idleAfterMS:
-		return StateWaiting, a.IdleSince + idleAfterMS
+	if a.State == "" {
+		return StateUnknown, s.Entity.StartedAt, 0
 	}
-	return a.State, a.Since
+	if a.IdleSince > 0 {
+		waits = a.IdleSince + idleAfterMS
+	}
+	return a.State, a.Since, waits
 }

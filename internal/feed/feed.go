@@ -10,7 +10,7 @@
 //
 // # Concurrency
 //
-// A Session belongs to one goroutine.
+// A Session belongs to one goroutine. A Standing may be used by any.
 package feed
 
 import (
@@ -71,7 +71,7 @@ func (s *Session) Record(r hook.Record) []Event {
 }
 
 // Info says how the session stands at now. It changes nothing.
-func (s *Session) Info(now time.Time) Info { return s.s.info(now.UnixMilli()) }
+func (s *Session) Info(now time.Time) Info { return s.Standing().At(now) }
 
 // eventType is what the event is called: the type the hook was registered for, else the
 // payload's own.

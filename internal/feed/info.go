@@ -2,18 +2,39 @@ package feed
 
 import (
 	"slices"
+	"time"
 
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
-func (s *state) info(now int64) Info {
-	in := Info{
+// Standing is how a session stands by what was folded so far. Unlike a Session it never changes, so it may be
+// shared between goroutines; nobody may change what At returns.
+type Standing struct {
+	info  Info  // as long as the agent is not taken to wait for input
+	waits int64 // from when on it is taken to, in milliseconds since 1970; 0: by time alone it never is
+}
+
+// Standing says how the session stands. It changes nothing.
+func (s *Session) Standing() *Standing { return s.s.standing() }
+
+// At is the session at now: time alone changes nothing but what its agent is taken to do.
+func (x *Standing) At(now time.Time) Info {
+	in := x.info
+	if x.waits != 0 && now.UnixMilli() >= x.waits {
+		in.State, in.StateSince, in.TurnOver = StateWaiting, x.waits, false
+	}
+	return in
+}
+
+func (s *state) standing() *Standing {
+	x := &Standing{info: Info{
 		Session: s.Entity, Title: s.title(), Actors: s.actors(), Tasks: make([]Task, 0, len(s.Tasks)),
 		Agent: s.Agent, CWD: s.CWD, PermissionMode: s.PermissionMode, Origin: s.Origin, SameProcess: s.SameProcess,
 		LastEvent: s.LastEvent, LastEventAt: s.LastEventAt, LastPos: s.Pos,
-	}
-	in.State, in.StateSince = s.agentState(now)
+	}}
+	in := &x.info
+	in.State, in.StateSince, x.waits = s.agentState()
 	in.TurnOver = in.State == StateWorking && s.Activity.IdleSince > 0
 	in.PermissionQueueCount, in.QuestionQueueCount = s.pending()
 	for _, t := range s.Tasks {
@@ -25,7 +46,7 @@ func (s *state) info(now int64) Info {
 		r.Actors.SubagentIDs = slices.Clone(r.Actors.SubagentIDs)
 		in.CurrentRun = &r
 	}
-	return in
+	return x
 }
 
 func (s *state) actors() []Actor {

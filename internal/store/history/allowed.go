@@ -88,8 +88,14 @@ func (a *allowedCounts) load(w *writer) error {
 }
 
 // add counts requests that were just settled, if they count.
-func (a *allowedCounts) add(w *writer, ids []string) error {
-	for _, id := range ids {
+func (a *allowedCounts) add(w *writer) error {
+	for _, id := range w.requests.settled {
+		if row := w.requests.rows[id]; row != nil {
+			if row.byPerson() {
+				a.count(keyOfAllowed(row.tool, row.repo, row.input))
+			}
+			continue
+		}
 		rows, err := w.do.allowedRow.QueryContext(context.Background(), id)
 		if err != nil {
 			return w.wrap(err)

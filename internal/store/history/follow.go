@@ -75,6 +75,7 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 			if err != nil {
 				return err
 			}
+			h.unknown()
 			if again == tidyEvery { // all that is too old has gone
 				if err := h.allowed.load(w); err != nil {
 					return err
@@ -94,6 +95,7 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 				if err := w.shrinkMemory(); err != nil {
 					return err
 				}
+				h.unknown()
 				rested = true
 			}
 			continue
@@ -179,7 +181,7 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 		return false, err
 	}
 	steps := 0
-	for ; steps < batchSteps && w.bytes < batchBytes; steps++ {
+	for ; steps < h.cfg.batchSteps && w.bytes < batchBytes; steps++ {
 		e, r, ok := m.ready()
 		if !ok {
 			break
@@ -200,10 +202,11 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := h.allowed.add(w, w.settled); err != nil {
+	if err := h.allowed.add(w); err != nil {
 		return false, err
 	}
+	h.stands(w)
 	h.watchers.notify(news)
 	h.setCursor(w.cursor)
-	return steps < batchSmall && w.bytes < batchBytes/8, nil
+	return steps < min(batchSmall, h.cfg.batchSteps) && w.bytes < batchBytes/8, nil
 }

@@ -90,6 +90,7 @@ func (h *History) forget(ctx context.Context, w *writer, session string, gone tr
 	if err := w.end(); err != nil {
 		return err
 	}
+	h.unknown()
 	if s := w.states.byKey[t.key]; s != nil {
 		w.states.remove(s)
 	}

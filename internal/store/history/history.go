@@ -66,6 +66,7 @@ type Config struct {
 	Logf func(format string, args ...any)
 
 	searchTime time.Duration // 0 means searchTime; tests set it
+	batchSteps int           // 0 means batchSteps; tests set it
 }
 
 // keepFree is how much of the disk history leaves to others, in bytes. The streams stop at
@@ -97,11 +98,14 @@ type History struct {
 	attention chan struct{}
 	searches  chan struct{} // holds one for each search that runs
 
-	mu      sync.Mutex
-	db      *db           // guarded by mu; nil while there is none
-	why     error         // guarded by mu; why there is none
-	cursor  cursor        // guarded by mu; what is committed
-	changed chan struct{} // guarded by mu; closed and replaced when one of these changes
+	mu     sync.Mutex
+	db     *db    // guarded by mu; nil while there is none
+	why    error  // guarded by mu; why there is none
+	cursor cursor // guarded by mu; what is committed
+	// standing are sessions whose folds are in memory, as they are committed: those that something happens in are
+	// asked for all the time, and need not be read back from the file. By id, and at most maxStates.
+	standing map[string]standing // guarded by mu
+	changed  chan struct{}       // guarded by mu; closed and replaced when one of these changes
 }
 
 // command is work for the goroutine that writes, between two transactions.
@@ -131,6 +135,9 @@ func Open(cfg Config) (*History, error) {
 	}
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
+	}
+	if cfg.batchSteps == 0 {
+		cfg.batchSteps = batchSteps
 	}
 	if cfg.searchTime == 0 {
 		cfg.searchTime = searchTime
@@ -260,7 +267,7 @@ func (h *History) committed() cursor {
 func (h *History) setDB(d *db, why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.db, h.why = d, why
+	h.db, h.why, h.standing = d, why, nil
 	h.changedLocked()
 }
 

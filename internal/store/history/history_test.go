@@ -209,7 +209,7 @@ func (r *rig) dump() []string {
 	}
 	defer db.Close()
 	var out []string
-	for _, table := range []string{"cursor", "sessions", "feed", "raw", "gaps", "events", "requests", "decisions"} {
+	for _, table := range []string{"cursor", "sessions", "feed", "raw", "gaps", "events", "requests", "decisions", "messages"} {
 		rows, err := db.Query("SELECT * FROM " + table + " ORDER BY 1, 2")
 		if err != nil {
 			r.t.Fatal(err)

@@ -57,6 +57,9 @@ func (h *History) Sessions(ctx context.Context, after SessionCursor, limit int) 
 
 // Session returns one session, or ErrNotFound.
 func (h *History) Session(ctx context.Context, id string) (Session, error) {
+	if s, ok := h.standsNow(id, time.Now()); ok {
+		return s, nil
+	}
 	list, err := h.sessions(ctx, `WHERE id = ?`, id)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("session %q: %w", id, ErrNotFound)

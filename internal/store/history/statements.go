@@ -25,7 +25,9 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
 		{&s.raw, `INSERT INTO raw (id, body, submitter) VALUES (?, ?, ?)`},
-		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, summary, text, unattended, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, summary, text, unattended, input,
+			settled, outcome, by_kind, by_name, reason, verified, edited, wanted, answers, changes)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
 		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ?, verified = ? WHERE id = ? AND settled = 0`},
 		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1 AND ?3 <> '', summary, ''), summary = iif(?1 AND ?3 <> '', ?3, summary), text = text || ?4, changes = iif(?1, ?5, '')

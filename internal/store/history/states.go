@@ -21,6 +21,8 @@ type session struct {
 	pos   uint64
 	fold  *feed.Session // nil when another version of the fold made the rows
 	used  *list.Element // its element of states
+	// standing is what fold said when it was stored last.
+	standing *feed.Standing
 }
 
 // errState says that a session's fold cannot be read although this version wrote it.
@@ -151,12 +153,56 @@ func (w *writer) saveSession(s *session) error {
 		return fmt.Errorf("encode session: %w", err)
 	}
 	// The file depends on the streams alone, so its times are those of the last step.
-	now := s.fold.Info(time.UnixMilli(s.at).Add(stillAfter))
-	info, err := json.Marshal(now)
+	s.standing = s.fold.Standing()
+	info, err := json.Marshal(s.standing.At(time.UnixMilli(s.at).Add(stillAfter)))
 	if err != nil {
 		return fmt.Errorf("encode session: %w", err)
 	}
 	state, info = pack(state), pack(info)
 	w.bytes += len(state) + len(info)
 	return w.run(w.do.saveSession, s.event, s.at, s.pos, state, info, s.key)
+}
+
+// standing is a session as it is committed.
+type standing struct {
+	key, at int64
+	is      *feed.Standing
+}
+
+// stands lets readers know how the sessions stand that w has just committed, and those no more whose folds have
+// left the memory.
+func (h *History) stands(w *writer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.standing == nil {
+		h.standing = map[string]standing{}
+	}
+	for key, s := range w.sessions {
+		if w.states.byKey[key] == s {
+			h.standing[s.id] = standing{key, s.at, s.standing}
+		}
+	}
+	for id := range h.standing {
+		if w.states.byID[id] == nil {
+			delete(h.standing, id)
+		}
+	}
+}
+
+// standsNow is a session whose fold is in memory, as it stands at now.
+func (h *History) standsNow(id string, now time.Time) (Session, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, ok := h.standing[id]
+	if !ok {
+		return Session{}, false
+	}
+	return Session{ID: id, Info: s.is.At(now), At: time.UnixMilli(s.at), Cursor: SessionCursor{At: s.at, Key: s.key}}, true
+}
+
+// unknown has readers ask the file again, for it has changed otherwise than by a step of a session.
+func (h *History) unknown() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.standing = nil
 }

@@ -48,6 +48,7 @@ func (w *writer) tidy(now time.Time) (again time.Duration, err error) {
 		return 0, err
 	}
 	w.states.init() // some of them may be gone
+	w.requests.init()
 	return tidySoon, nil
 }
 
@@ -128,6 +129,10 @@ func (w *writer) removeAside(cutoff time.Time) {
 
 // drop removes every row of a session.
 func (w *writer) drop(key int64) error {
+	if err := w.saveRequests(); err != nil { // so that they go, too
+		return err
+	}
+	w.requests.stored()
 	for _, text := range []string{
 		`INSERT INTO search (search, rowid, text) SELECT 'delete', id, text FROM feed WHERE session = ? AND text <> ''`,
 		`DELETE FROM raw WHERE id IN (SELECT id FROM feed WHERE session = ?)`,

@@ -32,7 +32,7 @@ type writer struct {
 	bytes      int                // stored since begin
 	texts      []idText           // of feed events since begin, to be indexed
 	news       []News
-	settled    []string // ids of requests since begin
+	requests   requests
 	do         statements
 }
 
@@ -56,6 +56,7 @@ func (e *unfitError) Error() string {
 func newWriter(d *db, cfg Config) (*writer, error) {
 	w := &writer{d: d, cfg: cfg, sessions: map[int64]*session{}}
 	w.states.init()
+	w.requests.init()
 	if err := w.do.prepare(d.conn); err != nil {
 		return nil, fmt.Errorf("open %s: %w", d.path, err)
 	}
@@ -68,6 +69,7 @@ func newWriter(d *db, cfg Config) (*writer, error) {
 // shrinkMemory gives back the memory that only work needs.
 func (w *writer) shrinkMemory() error {
 	w.states.init()
+	w.requests.init()
 	w.texts, w.news = nil, nil
 	clear(w.sessions)
 	return w.wrap(w.d.exec("PRAGMA shrink_memory"))
@@ -77,7 +79,8 @@ func (w *writer) close() { w.do.close() }
 
 func (w *writer) begin() error {
 	clear(w.sessions)
-	w.bytes, w.texts, w.news, w.settled, w.begun = 0, w.texts[:0], nil, w.settled[:0], true
+	w.requests.begin()
+	w.bytes, w.texts, w.news, w.begun = 0, w.texts[:0], nil, true
 	return w.wrap(w.d.exec("BEGIN IMMEDIATE"))
 }
 
@@ -95,6 +98,9 @@ func (w *writer) commit() ([]News, error) {
 		if err := w.saveSession(s); err != nil {
 			return nil, err
 		}
+	}
+	if err := w.saveRequests(); err != nil {
+		return nil, err
 	}
 	if err := w.saveCursor(); err != nil {
 		return nil, err
@@ -233,7 +239,13 @@ func (w *writer) allowed(id string, d *feed.PermissionDecisionData, changes stri
 		given = append(given, show.Join(a))
 	}
 	answers := clipped(strings.Join(given, " · "), 2*maxSummary)
-	return w.run(w.do.allowed, d.Edited, answers, show.Short(settledArg(d.Tool, d.Summary), maxSummary), findable(d.Summary, answers), firstLines(changes, maxChanges), id)
+	summary := show.Short(settledArg(d.Tool, d.Summary), maxSummary)
+	text, changes := findable(d.Summary, answers), firstLines(changes, maxChanges)
+	if row := w.requests.rows[id]; row != nil {
+		row.allow(d.Edited, answers, summary, text, changes)
+		return nil
+	}
+	return w.run(w.do.allowed, d.Edited, answers, summary, text, changes, id)
 }
 
 // touch notes that a step of a session was folded.
@@ -258,7 +270,7 @@ func fold(at step, f func()) (err error) {
 // nil if that was folded by another version and is not folded again.
 func (w *writer) requestSession(r *hook.Record) (*session, error) {
 	if r.Request != nil {
-		if old, err := w.requestRow(r.RequestID); err != nil || old != nil && old.fold == nil {
+		if old, err := w.sessionOf(r.RequestID); err != nil || old != nil && old.fold == nil {
 			return nil, err
 		}
 		s, err := w.session(feed.SessionID(hook.Payload{SessionID: r.Request.SessionID}))
@@ -269,7 +281,11 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		if err := fold(step{record: r.Seq}, func() { summary, text = summaryOf(w.cfg.Detail, r.Request) }); err != nil {
 			return nil, err
 		}
-		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.cursor.clock, where(r.Request), summary, text, r.Request.Attended == hook.AttendedNo, append([]byte{}, inputOf(r.Request)...))
+		w.requests.ask(r.RequestID, &requestRow{
+			session: s.key, event: r.Request.EventSeq, tool: r.Request.ToolName, asked: r.Time.UnixMilli(), at: w.cursor.clock, repo: where(r.Request),
+			summary: summary, text: text, unattended: r.Request.Attended == hook.AttendedNo, input: append([]byte{}, inputOf(r.Request)...),
+		})
+		return s, nil
 	}
 	var by hook.Approver
 	if r.By != nil {
@@ -289,15 +305,11 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		return nil, err
 	}
 	if r.Step == hook.StepDecided || r.Step == hook.StepEnded {
-		res, err := w.do.settle.ExecContext(context.Background(), r.Time.UnixMilli(), r.Outcome, by.Kind, by.Who(), r.Reason, by.Verified, r.RequestID)
-		if err != nil {
-			return nil, w.wrap(err)
-		}
-		if n, err := res.RowsAffected(); err == nil && n > 0 {
-			w.settled = append(w.settled, r.RequestID)
+		if err := w.settle(r, by); err != nil {
+			return nil, err
 		}
 	}
-	s, err := w.requestRow(r.RequestID)
+	s, err := w.sessionOf(r.RequestID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -307,19 +319,6 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		return nil, nil
 	}
 	return s, nil
-}
-
-// requestRow returns the session of a request that was asked before, nil for any other.
-func (w *writer) requestRow(id string) (*session, error) {
-	var key int64
-	err := w.do.requestKey.QueryRowContext(context.Background(), id).Scan(&key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, w.wrap(err)
-	}
-	return w.sessionByKey(key)
 }
 
 // prompterOf is who handed a prompt in, if the agent's own hook did, when it was made; else nothing.
