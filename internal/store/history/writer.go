@@ -281,6 +281,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		if err := fold(step{record: r.Seq}, func() { summary, text = summaryOf(w.cfg.Detail, r.Request) }); err != nil {
 			return nil, err
 		}
+		w.bytes += len(inputOf(r.Request)) + len(text) // they are in memory until commit
 		w.requests.ask(r.RequestID, &requestRow{
 			session: s.key, event: r.Request.EventSeq, tool: r.Request.ToolName, asked: r.Time.UnixMilli(), at: w.cursor.clock, repo: where(r.Request),
 			summary: summary, text: text, unattended: r.Request.Attended == hook.AttendedNo, input: append([]byte{}, inputOf(r.Request)...),
