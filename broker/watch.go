@@ -81,6 +81,7 @@ type Watcher struct {
 	after  uint64 // Seq of the last change handed out; owned by Next
 	synced bool   // whether the reader has the state after that change; owned by Next
 	closed chan struct{}
+	woken  chan struct{} // see Wake; holds one
 }
 
 // Batch is what a watcher gets at once: either a Snapshot, or Changes that follow what it had.
@@ -96,7 +97,7 @@ type Batch struct {
 func (b *Broker) Watch(epoch string, after uint64) *Watcher {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := &Watcher{b: b, after: after, closed: make(chan struct{})}
+	w := &Watcher{b: b, after: after, closed: make(chan struct{}), woken: make(chan struct{}, 1)}
 	w.synced = epoch == b.epoch && after <= b.feed.last
 	return w
 }
@@ -104,7 +105,15 @@ func (b *Broker) Watch(epoch string, after uint64) *Watcher {
 // Close lets a blocked Next go. It may be called once.
 func (w *Watcher) Close() { close(w.closed) }
 
-// Next blocks until there is something new. A watcher that fell behind gets a Snapshot of now.
+// Wake lets the Next that blocks, or else a later one, return an empty Batch. It does not block.
+func (w *Watcher) Wake() {
+	select {
+	case w.woken <- struct{}{}:
+	default: // it will be
+	}
+}
+
+// Next blocks until there is something new, or until Wake. A watcher that fell behind gets a Snapshot of now.
 // It returns ErrStopping when the broker closes, ErrWatcherClosed after Close, or ctx's error.
 func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	for {
@@ -114,6 +123,8 @@ func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 		}
 		select {
 		case <-wake:
+		case <-w.woken:
+			return Batch{}, nil
 		case <-w.closed:
 			return Batch{}, ErrWatcherClosed
 		case <-w.b.stopped:

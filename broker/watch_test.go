@@ -300,3 +300,35 @@ func snapshotsFitTheChanges(t *testing.T) {
 	cancel()
 	hooks.Wait()
 }
+
+// Who waits for other things beside the changes is woken for them, also by a call that comes before Next blocks.
+func TestWakeLetsNextGo(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		w := r.b.Watch("", 0)
+		defer w.Close()
+		if batch, err := w.Next(t.Context()); err != nil || batch.Snapshot == nil {
+			t.Fatalf("%+v, %v, want a snapshot", batch, err)
+		}
+		w.Wake()
+		w.Wake() // is one with the first
+		next := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			batch, err := w.Next(ctx)
+			if batch.Snapshot != nil || batch.Changes != nil {
+				t.Errorf("%+v, want nothing", batch)
+			}
+			return err
+		}
+		if err := next(); err != nil {
+			t.Errorf("woken before: %v", err)
+		}
+		time.AfterFunc(time.Second, w.Wake)
+		if err := next(); err != nil {
+			t.Errorf("woken while it blocked: %v", err)
+		}
+		if err := next(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("not woken: %v", err)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,11 +74,15 @@ func (d *daemon) prepareDir() error {
 }
 
 // prepareViews makes what says what a request would do, for those who look, and which files its session changed
-// before. The tables behind it are read while the streams open.
+// before.
 func (d *daemon) prepareViews() {
 	d.changes = effects.NewChanges("")
 	d.views.Effects = effects.New(effects.Options{Changed: d.changes.Before})
-	warm := make(chan struct{})
-	go func() { defer close(warm); effects.Warm(d.views.Effects) }()
-	d.closes("effects", func() error { <-warm; return nil })
+}
+
+// warmEffects reads the tables behind what a request would do, before somebody looks at the first one.
+func (d *daemon) warmEffects(ctx context.Context) error {
+	effects.Warm(d.views.Effects)
+	<-ctx.Done()
+	return nil
 }

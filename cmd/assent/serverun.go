@@ -30,6 +30,7 @@ func (d *daemon) run(g *group) {
 	g.run("spool", d.spool.watch)
 	g.run("memory", giveBackMemory)
 	d.runListeners(g)
+	g.run("effects", d.warmEffects) // the last, as hooks and browsers need not wait for it
 }
 
 // runFollowers starts those who read the streams: later events as proof, changed files, history, the tree,

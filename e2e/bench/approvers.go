@@ -67,7 +67,7 @@ func (b *bench) approvers() ([]row, error) {
 		return nil, err
 	}
 	return []row{{"200 approvers, burst of 1,000 requests, seen by all, none dropped (against a bare WebSocket fan-out)",
-		fmt.Sprintf("%.2f× (%s 1 s)", ratio(took, bare), map[bool]string{true: "within", false: "over"}[took <= time.Second]), "≤ 1 s", took <= time.Second}}, nil
+		fmt.Sprintf("%.2f× (%s 1 s)", ratio(took, bare), map[bool]string{true: "within", false: "over"}[took <= time.Second]), "≤ 1.3×", ratio(took, bare) <= 1.3}}, nil
 }
 
 func dial(n int, url string, h http.Header) ([]*websocket.Conn, error) {
@@ -82,9 +82,13 @@ func dial(n int, url string, h http.Header) ([]*websocket.Conn, error) {
 	return conns, nil
 }
 
-// follow reads until n requests were announced and returns the bytes that took.
+// follow reads until n requests were announced and returns the bytes that took. It gives up after two minutes: a
+// request that the broker sends away is never announced.
 func follow(c *websocket.Conn, n int) (size int, err error) {
 	defer c.Close()
+	if err := c.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+		return 0, err
+	}
 	for seen := 0; seen < n; {
 		_, m, err := c.ReadMessage()
 		if err != nil {

@@ -33,8 +33,9 @@ type rule struct {
 	timeout       time.Duration
 	onTimeout     hook.Fallback
 	match         *match
-	source        string // as it is written
-	spec          string // of a rule string: its text
+	spec          string    // of a rule string: its text
+	texts         ruleTexts // of another one's file, which has it at nth
+	nth           int
 	column        int
 }
 
@@ -171,7 +172,7 @@ func (c *compiler) strings(n *yaml.Node, a hook.Action) {
 		if a == hook.ActionAllow && m.command != nil && m.command.script != nil && !m.command.script.exact {
 			c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, "this allow never matches: beside |, ;, $( ) and the like, * is not read; write a rule for each command"})
 		}
-		c.add(&rule{id: w.text, spec: w.text, action: a, match: m, source: string(a) + ": " + w.text}, w.at)
+		c.add(&rule{id: w.text, spec: w.text, action: a, match: m}, w.at)
 	}
 }
 
@@ -190,13 +191,15 @@ func (c *compiler) rules(n *yaml.Node) {
 		c.problem(n, "expected a list of rules, but got %s", kindOf(n))
 		return
 	}
-	for _, item := range n.Content {
-		c.rule(item)
+	texts := textsOf(c.out.source.Data)
+	for i, item := range n.Content {
+		c.rule(item, texts, i)
 	}
 }
 
-func (c *compiler) rule(n *yaml.Node) {
-	r := &rule{}
+// rule reads one rule, which is the nth of its file.
+func (c *compiler) rule(n *yaml.Node, texts ruleTexts, nth int) {
+	r := &rule{texts: texts, nth: nth}
 	before := len(c.problems)
 	var matchNode, messageNode, noteNode, timeoutNode, certainNode, containNode *yaml.Node
 	ok := c.object(n, "a rule", map[string]func(*yaml.Node){
@@ -268,22 +271,6 @@ func (c *compiler) rule(n *yaml.Node) {
 		c.problem(containNode, "contain is for rules about a command")
 	}
 	if len(c.problems) == before {
-		text, err := yaml.Marshal(withoutHeadings(n))
-		if err == nil {
-			r.source = string(text)
-		}
 		c.add(r, n)
 	}
-}
-
-// withoutHeadings is a copy without the comments on lines of their own: what stands before a rule
-// in a file is often about several.
-func withoutHeadings(n *yaml.Node) *yaml.Node {
-	bare := *n
-	bare.HeadComment, bare.FootComment = "", ""
-	bare.Content = make([]*yaml.Node, len(n.Content))
-	for i, c := range n.Content {
-		bare.Content[i] = withoutHeadings(c)
-	}
-	return &bare
 }

@@ -288,7 +288,7 @@ func (s *Set) Notices() []Problem { return slices.Clone(s.notices) }
 func (s *Set) Rules() []Info {
 	all := make([]Info, len(s.rules))
 	for i, r := range s.rules {
-		all[i] = Info{ID: r.id, File: r.file, Line: r.line, Layer: r.layer, Action: r.action, Shadow: r.shadow, Text: r.source}
+		all[i] = Info{ID: r.id, File: r.file, Line: r.line, Layer: r.layer, Action: r.action, Shadow: r.shadow, rule: r}
 	}
 	return all
 }

@@ -43,7 +43,7 @@ type Source struct {
 	// Name is shown to people: the path of the file.
 	Name  string
 	Layer Layer
-	Data  []byte
+	Data  []byte // not changed afterwards
 	// Dir is what ./ and / at the start of a path in a rule string stand for: the directory of
 	// the settings file the strings came from, without its .claude. Empty: the project.
 	Dir string
@@ -135,12 +135,15 @@ type Miss struct {
 
 // Info describes one rule that is in force, for lists.
 type Info struct {
-	ID     string      `json:"id"`
-	File   string      `json:"file"`
-	Line   int         `json:"line"`
-	Layer  Layer       `json:"layer"`
-	Action hook.Action `json:"action"`
-	Shadow bool        `json:"shadow,omitempty"`
-	// Text is the rule as it is written in its file.
-	Text string `json:"text"`
+	ID     string
+	File   string
+	Line   int
+	Layer  Layer
+	Action hook.Action
+	Shadow bool
+
+	rule *rule
 }
+
+// Text is the rule as it is written in its file.
+func (i Info) Text() string { return i.rule.text() }

@@ -12,13 +12,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // asset is one file of the page, in memory since the start.
 type asset struct {
 	body        []byte
-	gzip        []byte // nil where it saves nothing
+	gzip        func() []byte // of the first call on in memory; nil where it saves nothing
 	contentType string
 	etag        string
 	immutable   bool
@@ -46,10 +47,7 @@ func loadAssets(page fs.FS) (map[string]asset, error) {
 		if err != nil {
 			return err
 		}
-		a, err := newAsset(body, kind)
-		if err != nil {
-			return err
-		}
+		a := newAsset(body, kind)
 		a.immutable = hashed.MatchString(name)
 		assets["/"+name] = a
 		if name == "index.html" {
@@ -63,16 +61,18 @@ func loadAssets(page fs.FS) (map[string]asset, error) {
 	return assets, nil
 }
 
-func newAsset(body []byte, kind string) (asset, error) {
+func newAsset(body []byte, kind string) asset {
 	sum := sha256.Sum256(body)
-	gz, err := compressed(body, kind)
-	return asset{body: body, gzip: gz, contentType: kind, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}, err
+	return asset{
+		body: body, gzip: sync.OnceValue(func() []byte { return compressed(body, kind) }),
+		contentType: kind, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
+	}
 }
 
-// compressed is text as phones on slow lines want it. Nothing secret is ever in it.
-func compressed(body []byte, kind string) ([]byte, error) {
+// compressed is text as phones on slow lines want it; nil where that saves nothing. Nothing secret is ever in it.
+func compressed(body []byte, kind string) []byte {
 	if kind == "image/png" || kind == "image/x-icon" {
-		return nil, nil
+		return nil
 	}
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -83,9 +83,9 @@ func compressed(body []byte, kind string) ([]byte, error) {
 		err = w.Close()
 	}
 	if err != nil || b.Len() >= len(body) {
-		return nil, err
+		return nil
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // takesGzip reads Accept-Encoding as browsers write it; a client that refuses gzip by a weight of 0
@@ -132,12 +132,12 @@ func (s *Server) sendAsset(w http.ResponseWriter, r *http.Request, a asset) {
 	h.Set("Content-Type", a.contentType)
 	h.Set("ETag", a.etag)
 	body := a.body
-	if a.gzip != nil {
+	if gz := a.gzip(); gz != nil {
 		h.Add("Vary", "Accept-Encoding")
 		if takesGzip(r) {
 			h.Set("Content-Encoding", "gzip")
 			h.Set("ETag", strings.TrimSuffix(a.etag, `"`)+`-gzip"`)
-			body = a.gzip
+			body = gz
 		}
 	}
 	if a.immutable {

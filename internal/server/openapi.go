@@ -27,5 +27,5 @@ func newDescription() (asset, error) {
 	if err != nil {
 		return asset{}, err
 	}
-	return newAsset(doc, "application/json")
+	return newAsset(doc, "application/json"), nil
 }

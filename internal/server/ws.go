@@ -186,29 +186,23 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 	halt, sentHalt := sessions, haltSent{}       // done when something was stopped or paused, or no longer is
 	messages := sessions                         // done when a message changed
 	agents, sentAgents := sessions, uint64(0)    // done when an agent did
+	timer := time.AfterFunc(time.Until(ping.next), watcher.Wake)
+	defer timer.Stop()
+	var wake waker
+	defer wake.stop()
 	for {
-		wait, cancel := context.WithDeadline(ctx, ping.next)
-		stop, unrule, unhalt, unmessage := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel), context.AfterFunc(halt, cancel), context.AfterFunc(messages, cancel)
-		unagent := context.AfterFunc(agents, cancel)
-		batch, err := watcher.Next(wait)
-		stop()
-		unrule()
-		unhalt()
-		unmessage()
-		unagent()
-		cancel()
-		if ctx.Err() != nil {
+		wake.on(watcher.Wake, sessions, rules, halt, messages, agents)
+		batch, err := watcher.Next(ctx)
+		if ctx.Err() != nil { // whatever there is: the credential may be gone
 			return ctx.Err()
 		}
-		switch {
-		case err == nil:
-			if batch.Snapshot != nil {
-				epoch = batch.Snapshot.Epoch
-			}
-			if err := s.sendBatch(out, epoch, batch, &sentSessions); err != nil {
-				return err
-			}
-		case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
+		if err != nil {
+			return err
+		}
+		if batch.Snapshot != nil {
+			epoch = batch.Snapshot.Epoch
+		}
+		if err := s.sendBatch(out, epoch, batch, &sentSessions); err != nil {
 			return err
 		}
 		if sessions, err = s.sendSessions(out, &sentSessions); err != nil {
@@ -226,9 +220,42 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 		if agents, err = s.sendAgents(out, &sentAgents); err != nil {
 			return err
 		}
+		if time.Now().Before(ping.next) {
+			continue
+		}
 		if err := ping.due(); err != nil {
 			return err
 		}
+		timer.Reset(time.Until(ping.next))
+	}
+}
+
+// waker calls a function when one of several contexts is done. It asks only those that are others than the last
+// time: a burst wakes each socket a thousand times, and most of what it waits for stays as it is.
+type waker []struct {
+	ctx  context.Context
+	stop func() bool
+}
+
+// on is called with as many contexts each time, each kind in its place.
+func (w *waker) on(wake func(), kinds ...context.Context) {
+	if *w == nil {
+		*w = make(waker, len(kinds))
+	}
+	for i, ctx := range kinds {
+		if k := &(*w)[i]; k.ctx != ctx {
+			if k.stop != nil {
+				k.stop()
+			}
+			k.ctx, k.stop = ctx, context.AfterFunc(ctx, wake)
+		}
+	}
+}
+
+// stop is for the end.
+func (w *waker) stop() {
+	for _, k := range *w {
+		k.stop()
 	}
 }
 

@@ -95,7 +95,7 @@ func (c *File) count(file files.Found, o policy.LoadOptions) []policy.Problem {
 	c.Tests = len(set.Test())
 	notices := append(set.Notices(), set.Mistakes()...)
 	for _, r := range set.Rules() {
-		text, ok := strings.CutPrefix(r.Text, "allow: ")
+		text, ok := strings.CutPrefix(r.Text(), "allow: ")
 		if meaning := importer.RunsAnything(text); ok && r.Layer != policy.Builtin && meaning != "" {
 			notices = append(notices, policy.Problem{File: r.File, Line: r.Line, Message: text + " allows " + meaning})
 		}

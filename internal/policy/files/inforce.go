@@ -19,7 +19,7 @@ func (b *Book) InForce() hook.InForce {
 	add := func(r policy.Info) {
 		entry := hook.RuleInForce{
 			ID: r.ID, File: r.File, Line: r.Line, Layer: string(r.Layer), Action: r.Action, Shadow: r.Shadow,
-			Text: strings.TrimSpace(r.Text),
+			Text: strings.TrimSpace(r.Text()),
 		}
 		if n := b.matches[ruleKey{r.File, r.ID}]; n != nil {
 			entry.Matches, entry.LastMatch = n.n, n.last.UTC()

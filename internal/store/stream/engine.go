@@ -253,12 +253,16 @@ func (e *engine) startOnce(ctx context.Context) error {
 	e.mu.Lock()
 	e.srv, e.serving, e.fatal = srv, false, nil
 	e.mu.Unlock()
-	go srv.Start() // returns once the server runs; WaitForShutdown waits for the rest
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		srv.Start() // returns once the server runs; WaitForShutdown waits for the rest
+	}()
 	timeout := startTimeout
 	if d, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(d))
 	}
-	if ready, err := e.readyWithin(srv, timeout); !ready || !srv.JetStreamEnabled() {
+	if ready, err := e.readyWithin(srv, started, timeout); !ready || !srv.JetStreamEnabled() {
 		if err == nil {
 			err = fmt.Errorf("not ready after %v", timeout)
 		}
@@ -276,11 +280,17 @@ func (e *engine) startOnce(ctx context.Context) error {
 	return nil
 }
 
-// readyWithin waits until srv serves, or has said why it never will.
-func (e *engine) readyWithin(srv *server.Server, timeout time.Duration) (bool, error) {
+// readyWithin waits until srv serves, or has said why it never will. It asks the server only when that has started:
+// a server that listens and is asked too early looks again after 25 ms.
+func (e *engine) readyWithin(srv *server.Server, started <-chan struct{}, timeout time.Duration) (bool, error) {
 	for end := time.Now().Add(timeout); ; {
-		if srv.ReadyForConnections(min(100*time.Millisecond, max(time.Until(end), 0))) {
-			return true, nil
+		look := min(100*time.Millisecond, max(time.Until(end), 0))
+		select {
+		case <-started:
+			if srv.ReadyForConnections(look) {
+				return true, nil
+			}
+		case <-time.After(look):
 		}
 		e.mu.Lock()
 		err := e.fatal
