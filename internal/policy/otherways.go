@@ -229,6 +229,9 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 			}
 		}
 	}
+	for _, words := range scriptPrograms(u) {
+		add(words, words[0].Text)
+	}
 	if e.programOf(u.Base).ways&inAnyOrder != 0 && !u.DenyOnly { // make RUN='rm -r x'
 		for _, w := range u.Argv[1:] {
 			if name, value, is := strings.Cut(w.Text, "="); is && value != "" && name != "" && name[0] != '-' && e.spend(20+len(value)/8) {
@@ -275,6 +278,36 @@ func (s *Set) feared(u *shell.Unit, e *scope) (all []shell.Unit) {
 		if s.guards.byProgram[base] != nil {
 			add(words, base)
 		}
+	}
+	return all
+}
+
+// scriptPrograms returns what the script that an interpreter is given may be, as the program of its name: node
+// /usr/bin/npm publish is npm publish, and php composer.phar install is composer install.
+func scriptPrograms(u *shell.Unit) (all [][]shell.Word) {
+	if !programs().inlineCode.Has(programStem(u.Base)) && !programs().inlineCode.Has(u.Base) && !shell.IsShell(u.Base) {
+		return nil
+	}
+	flag := false
+	for i, w := range u.Argv[1:] {
+		if !w.Static || w.Text == "" {
+			return all
+		}
+		if w.Text[0] == '-' || w.Text[0] == '+' {
+			flag = !strings.Contains(w.Text, "=")
+			continue
+		}
+		name := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
+		for _, end := range []string{".js", ".cjs", ".mjs", ".phar", ".py", ".rb", ".pl", ".sh", ".php", "-cli"} {
+			name = strings.TrimSuffix(name, end)
+		}
+		if name != "" {
+			all = append(all, append([]shell.Word{plainWord(w, name)}, u.Argv[i+2:]...))
+		}
+		if !flag { // otherwise it may be the value of that flag, and the script comes behind it
+			return all
+		}
+		flag = false
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 // The lists that the code asks for are there, and no others; those that tell what the words of a
 // command are share no name.
 func TestPrograms(t *testing.T) {
-	want := []string{"any order", "commands of cargo", "commands of gh", "commands of git", "every operand", "finds files", "inline code", "no directory", "other names", "own words", "plain words", "prints its words", "runs its operand", "searches", "shortens"}
+	want := []string{"any order", "commands of cargo", "commands of gh", "commands of git", "commands of npm", "every operand", "finds files", "inline code", "no directory", "other names", "own words", "plain words", "prints its words", "runs its operand", "searches", "shortens"}
 	if got := slices.Sorted(maps.Keys(shell.Lists(programsText))); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

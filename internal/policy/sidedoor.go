@@ -27,7 +27,28 @@ func (m *commandMatch) sideDoor(u *shell.Unit) (word, why string) {
 	if w := m.elsewhere(u.Base, words, mine); w != "" {
 		return w, "is not what the rule names"
 	}
-	return programOf(u.Base).opened(u.Base, words, mine)
+	base := doorName(u.Base)
+	return programOf(base).opened(base, words, mine)
+}
+
+// doorName is the name under which the doors of a program are known: gcc-12 and x86_64-linux-gnu-gcc have those of
+// gcc, vim.tiny those of vim.
+func doorName(base string) string {
+	known := func(name string) bool { return programOf(name).doors != nil || hasSideWords(name) }
+	if known(base) {
+		return base
+	}
+	name := programStem(base)
+	if stem, _, is := strings.Cut(name, "."); is {
+		name = stem
+	}
+	if parts := strings.Split(name, "-"); len(parts) > 2 && !known(name) { // the machine that it compiles for
+		name = parts[len(parts)-1]
+	}
+	if known(name) {
+		return name
+	}
+	return base
 }
 
 const sideWhy = "writes a file, runs a program or works elsewhere: a rule must name it"

@@ -158,8 +158,9 @@ func inlineCode(u *shell.Unit) bool {
 	return false
 }
 
-// startsOthers finds in code what could start a program, or hide that it does.
-var startsOthers = lazily("(?i)system|exec|spawn|popen|fork|subprocess|process|command|child|shell|eval|compile|getattr|__|importlib|\\bos\\b|open3|\\bpty\\b|socket|ctypes|dlopen|\\brequire\\b|\\bimport\\s*\\(|\\brun\\b|passthru|pcntl|qx|%x|`|\\bload\\w*\\b|chr\\b|decode|Start-|Invoke|\\biex\\b|&\\s|Runtime|\\bopen\\b|\\bsend\\b|\\bmethod\\b|\\bdo\\s+[\"']|Deno|Bun\\b|ffi")
+// startsOthers finds in code what could start a program, or hide that it does. From "pipe" on: what runs a text, a
+// name or a file that it is given, or finds something by a name that is put together.
+var startsOthers = lazily("(?i)system|exec|spawn|popen|fork|subprocess|process|command|child|shell|eval|compile|getattr|__|importlib|\\bos\\b|open3|\\bpty\\b|socket|ctypes|dlopen|\\brequire\\b|\\bimport\\s*\\(|\\brun\\b|passthru|pcntl|qx|%x|`|\\bload\\w*\\b|chr\\b|decode|Start-|Invoke|\\biex\\b|&\\s|Runtime|\\bopen\\b|\\bsend\\b|\\bmethod\\b|\\bdo\\s+[\"']|Deno|Bun\\b|ffi|pipe|pager|timeit|runpy|\\brun_|runsource|runcode|interact|\\bcode\\b|\\b[pb]db\\b|doctest|\\btrace\\b|pkgutil|resolve_name|methodcaller|attrgetter|modules|posix|webbrowser|ensurepip|\\bvenv\\b|pickle|marshal|tkinter|zipimport|dictConfig|mailcap|find_library|constructor|globalThis|Reflect|\\]\\s*\\(|_open\\b|_send\\b|const_get|\\bIO\\.|call_user|array_map|\\bassert\\b|\\binclude|\\bmail\\s*\\(|\\$\\w+\\s*\\(")
 
 // unseen returns a rule that denies commands and may be meant by code that the command hands to an
 // interpreter.

@@ -54,13 +54,20 @@ func (s *Set) handed(e *scope, o *outcome) {
 			s.handedCommand(t, e, o)
 			s.handedWords(t.text, e, o)
 		}
-		if address, ok := readAddress(t.text); ok && strings.Contains(t.text, "://") && address.scheme != "file" {
+		address, ok := readAddress(t.text)
+		full := ok && strings.Contains(t.text, "://") && address.scheme != "file"
+		if !full { // {"host": "example.com"}, {"url": "example.com/x"}
+			address, ok = bareAddress(t.text)
+		}
+		if ok {
 			for _, r := range s.guardURLs {
 				e.charge(r)
 				if r.match.url.guards(address) != no {
 					s.noteGuard(r, perhaps, e, o)
 				}
 			}
+		}
+		if full {
 			continue
 		}
 		names, whole := patched(t.text)
@@ -79,6 +86,15 @@ func (s *Set) handed(e *scope, o *outcome) {
 		}
 	}
 	e.charge(nil)
+}
+
+// bareAddress reads a text that may be the name of a host, perhaps with a path behind it.
+func bareAddress(text string) (a address, ok bool) {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "//")
+	if text == "" || len(text) > maxPath || strings.ContainsAny(text, " \t\n<>\"'`{}|\\") || strings.ContainsAny(text[:1], "./~-") {
+		return address{}, false
+	}
+	return readAddress("https://" + text)
 }
 
 // patched are the files that a text changes if it is a patch, and whether it is certain that there are no others.
@@ -282,6 +298,14 @@ func (t handedText) isCommand() bool {
 func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
 	whole = true
 	program := ""
+	name := func(key string) { // {"files": {"src/x.go": "…"}}
+		if !strings.ContainsAny(key, "/.~") {
+			return
+		}
+		if whole = whole && len(all) < maxHandedTexts; whole {
+			all = append(all, handedText{"", key})
+		}
+	}
 	var look func(key string, raw []byte, depth int)
 	look = func(key string, raw []byte, depth int) {
 		switch {
@@ -309,6 +333,7 @@ func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
 			outer := program
 			program = programMember(inner)
 			for _, m := range inner {
+				name(m.Key)
 				look(m.Key, m.Value, depth+1)
 			}
 			program = outer
@@ -316,6 +341,7 @@ func handedTexts(ms []strictjson.Member) (all []handedText, whole bool) {
 	}
 	program = programMember(ms)
 	for _, m := range ms {
+		name(m.Key)
 		look(m.Key, m.Value, 0)
 	}
 	return all, whole

@@ -80,6 +80,8 @@ func (r *reader) command(argv []Word, start, end int, at execContext, levels int
 	}
 	if at.stdin != Inherit && at.stdin != DevNull && (interpreter(u.Base) || scriptFromInput(u.Base, argv)) {
 		r.doubt(DoubtStdin, start, end, u.Base+" may run what it reads from its input.")
+	} else if scriptFromCommand(u.Base, argv) {
+		r.doubt(DoubtStdin, start, end, u.Base+" may run what another command prints.")
 	}
 	if why := unsafeBuiltin(u.Base); why != "" && !(prog.Text == "set" && r.stricter(argv[1:])) {
 		r.doubt(DoubtBuiltin, start, end, u.Base+" "+why+".")

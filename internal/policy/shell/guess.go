@@ -63,6 +63,12 @@ func (r *reader) guess(argv []Word, start, end int, at execContext) {
 		u := Unit{Kind: Command, Start: start, End: end, Argv: argv[i:], Stdin: at.stdin, Stdout: at.stdout, Out: at.out, Of: -1}
 		u.Program, u.Base = programNames(w.Text)
 		r.add(u, at)
+		if name := packageName(argv[0].Text, w.Text); name != "" {
+			p := u
+			p.Argv = append([]Word{{Text: name, Prefix: name, Static: true, Start: w.Start, End: w.End}}, argv[i+1:]...)
+			p.Program, p.Base = name, name
+			r.add(p, at)
+		}
 		if isShell(u.Base) {
 			for _, script := range argv[i+1:] {
 				if strings.ContainsAny(script.Text, " \t\n;|&") {
@@ -75,6 +81,27 @@ func (r *reader) guess(argv []Word, start, end int, at execContext) {
 	if len(r.doubts) > before && !r.full {
 		r.doubts = r.doubts[:before]
 	}
+}
+
+// packageName is the program of a package that its runner is told of with a version, or with where it comes from:
+// npx npm@10, bunx npm:x, uvx twine==5 and pipx run 'twine[x]>=5'; "" where the word is no such one.
+func packageName(runner, word string) string {
+	switch runner[strings.LastIndexByte(runner, '/')+1:] {
+	case "npx", "pnpx", "bunx", "uvx", "npm", "pnpm", "yarn", "bun", "pipx", "uv", "deno":
+	default:
+		return ""
+	}
+	name := word[strings.LastIndexByte(word, ':')+1:]
+	if slash := strings.LastIndexByte(name, '/'); slash >= 0 {
+		name = name[slash+1:]
+	}
+	if end := strings.IndexAny(name, "@=<>~![;#"); end > 0 {
+		name = name[:end]
+	}
+	if name == word || name == "" || name[0] == '-' {
+		return ""
+	}
+	return name
 }
 
 // guessText adds what looks like commands in a text that could not be read with certainty.

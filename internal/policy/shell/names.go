@@ -100,6 +100,9 @@ func isShell(name string) bool {
 	return false
 }
 
+// IsShell says whether a program is a shell whose language is read here.
+func IsShell(name string) bool { return isShell(name) }
+
 // interpreter says whether a program runs what it reads from its standard input.
 func interpreter(name string) bool {
 	if isShell(name) {
@@ -119,6 +122,26 @@ func scriptFromInput(name string, argv []Word) bool {
 	for _, w := range argv[1:] {
 		if !w.Static && w.MaybeFlag || strings.HasPrefix(w.Prefix, "-") && strings.HasSuffix(w.Text, "-") || strings.Contains(w.Text, "/dev/stdin") || strings.Contains(w.Text, "/dev/fd/") || strings.Contains(w.Text, "/proc/self/fd") {
 			return true
+		}
+	}
+	return false
+}
+
+// scriptFromCommand says whether a program may be told to run what another command prints: sh <(echo x),
+// awk -f <(echo x). The name of a file may be a value that is data to it; which it is, nobody says.
+func scriptFromCommand(name string, argv []Word) bool {
+	for i, w := range argv[1:] {
+		if w.Static || w.Unknown&Substitution == 0 {
+			continue
+		}
+		if interpreter(name) {
+			return true
+		}
+		switch name {
+		case "awk", "gawk", "mawk", "nawk", "sed", "gsed":
+			if strings.HasPrefix(w.Prefix, "-") || strings.HasPrefix(argv[i].Prefix, "-") {
+				return true
+			}
 		}
 	}
 	return false
