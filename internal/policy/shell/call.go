@@ -27,7 +27,7 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at execContext) int {
 			r.doubtAt(DoubtProgram, w, "The program is not a plain word.")
 		}
 	}
-	if isShell(argv[0].Text) && at.stdin == Heredoc {
+	if IsShell(argv[0].Text) && at.stdin == Heredoc {
 		r.heredocScripts(s, at)
 	}
 	return r.emit(argv, c, at)
@@ -90,7 +90,7 @@ func (r *reader) command(argv []Word, start, end int, at execContext, levels int
 	}
 	if u.Program == "" {
 		// Its name means nothing to a rule that allows, and everything to one that denies.
-		if _, is := wrapper(u.Base); is || seeThrough(u.Base, argv) != through || isShell(u.Base) {
+		if _, is := wrapper(u.Base); is || seeThrough(u.Base, argv) != through || IsShell(u.Base) {
 			r.guess(argv, start, end, at)
 		}
 		return r.add(u, at)
@@ -115,7 +115,7 @@ func (r *reader) command(argv []Word, start, end int, at execContext, levels int
 	case "env", "genv":
 		return r.env(u, at, levels)
 	}
-	if isShell(u.Program) {
+	if IsShell(u.Program) {
 		return r.shell(u, at)
 	}
 	switch seeThrough(u.Program, argv) {

@@ -69,7 +69,7 @@ func (r *reader) guess(argv []Word, start, end int, at execContext) {
 			p.Program, p.Base = name, name
 			r.add(p, at)
 		}
-		if isShell(u.Base) {
+		if IsShell(u.Base) {
 			for _, script := range argv[i+1:] {
 				if strings.ContainsAny(script.Text, " \t\n;|&") {
 					r.within(Word{Text: script.Text, Start: script.Start, End: script.End}, at)
@@ -157,5 +157,5 @@ func keyword(s string) bool {
 func StartsOthers(name string) bool {
 	_, is := wrapper(name)
 	lists := programs()
-	return is || isShell(name) || name == "env" || name == "xargs" || lists.handsOver.Has(name) || lists.follows.Has(name) || lists.followsAfter.Has(name)
+	return is || IsShell(name) || name == "env" || name == "xargs" || lists.handsOver.Has(name) || lists.follows.Has(name) || lists.followsAfter.Has(name)
 }

@@ -37,7 +37,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	for name := range programs().runsInput {
-		if isShell(name) {
+		if IsShell(name) {
 			t.Errorf("%s is a shell and stands among the others", name)
 		}
 	}

@@ -91,8 +91,8 @@ func unsafeBuiltin(name string) string {
 	return ""
 }
 
-// shell says whether a program takes shell text after -c, in a dialect that is read here.
-func isShell(name string) bool {
+// IsShell says whether a program takes shell text after -c, in a dialect that is read here.
+func IsShell(name string) bool {
 	switch name {
 	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash":
 		return true
@@ -100,12 +100,9 @@ func isShell(name string) bool {
 	return false
 }
 
-// IsShell says whether a program is a shell whose language is read here.
-func IsShell(name string) bool { return isShell(name) }
-
 // interpreter says whether a program runs what it reads from its standard input.
 func interpreter(name string) bool {
-	if isShell(name) {
+	if IsShell(name) {
 		return true
 	}
 	name = strings.TrimRight(name, "0123456789.")
