@@ -10,10 +10,16 @@ import (
 	"assent/internal/store/tree"
 )
 
+// maxKept bounds a file of checkpoints, in bytes; a checkpoint has some three hundred.
+const maxKept = 64 << 20
+
 // ReadKept reads a file of checkpoints, each of which has to be signed by one of keys; without keys it is not asked who
 // signed them.
 func ReadKept(path string, keys []note.Verifier) (kept []tree.Checkpoint, err error) {
-	b, err := os.ReadFile(path)
+	b, err := readAtMost(path, maxKept)
+	if errors.Is(err, errTooMuch) {
+		return nil, fmt.Errorf("%s is no file of checkpoints: %w; name the newest ones only", path, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,17 +41,31 @@ func ReadKeys(named []string) (keys []note.Verifier, err error) {
 
 // keyText is what stands in the file of a name, which may be a pipe, or the name itself where there is none.
 func keyText(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return name, nil
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxKeys+1))
+	b, err := readAtMost(name, maxKeys)
 	switch {
+	case errors.Is(err, errTooMuch):
+		return "", fmt.Errorf("--key %s is no file of keys: %w", name, err)
 	case err != nil:
-		return name, nil // a directory, say: it is no key either
-	case len(b) > maxKeys:
-		return "", fmt.Errorf("--key %s is no file of keys: it has more than %d bytes", name, maxKeys)
+		return name, nil // there is none, or it is a directory, say: then it has to be a key itself
 	}
 	return string(b), nil
+}
+
+var errTooMuch = errors.New("it has more than")
+
+// readAtMost reads a file that a person named, which may be a pipe, of at most most bytes. More than those are errTooMuch.
+func readAtMost(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > most {
+		return nil, fmt.Errorf("%w %d bytes", errTooMuch, most)
+	}
+	return b, nil
 }

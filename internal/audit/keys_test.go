@@ -66,3 +66,10 @@ func TestReadKeys(t *testing.T) {
 		})
 	}
 }
+
+// TestReadKeptIsBounded: a file that is named by mistake does not fill the memory.
+func TestReadKeptIsBounded(t *testing.T) {
+	if _, err := audit.ReadKept("/dev/zero", nil); err == nil || !strings.Contains(err.Error(), "/dev/zero is no file of checkpoints: it has more than") {
+		t.Errorf("%v", err)
+	}
+}

@@ -125,7 +125,7 @@ func TestSessionWithoutItsPlace(t *testing.T) {
 }
 
 // While the journal cannot be written nothing is said twice, and once it can be the session goes on.
-func TestJournalIsMended(t *testing.T) {
+func TestJournalIsRepaired(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, journalFile)
 	j, err := testJournal(path, func(entry) {})
